@@ -153,7 +153,8 @@ struct agent {
 	struct limits above_limits; /* the parent's, if there is one */
 	struct inbox *inbox; /* NULL: nothing can be said to it */
 	json_t *capabilities; /* its own, effective */
-	json_t *above; /* lists of the threads above it, each of which must cover a call as well */
+	json_t *lists; /* that one and those of the threads above it: each must cover a call */
+	struct authority asker; /* its model */
 	json_t *warnings; /* array of strings */
 	struct db *registry, *budget; /* budget NULL: not registered */
 	struct key_secret key;

@@ -106,21 +106,28 @@ static int agent_open_limits(struct agent *agent, struct rye_err *err)
 	return r ? r : brief_limits(&ask, &agent->limits, err);
 }
 
+/* Those of the threads above it; NULL: a person has started it. */
+static json_t *agent_above_lists(const struct agent *agent)
+{
+	return json_object_get(agent->authority, "capabilities");
+}
+
 static int agent_open_capabilities(struct agent *agent, struct rye_err *err)
 {
-	json_t *above = json_object_get(agent->authority, "capabilities");
+	json_t *above = agent_above_lists(agent);
 	auto_json json_t *config = NULL, *declared = NULL;
 	struct risk_ask risk = { .warnings = agent->warnings };
 	int r = harness_config(agent->items, "agent/capability_risk", &config, err);
 
 	if (r)
 		return r;
-	agent->above = above ? json_incref(above) : json_array();
 	declared = capabilities_whole(agent->items, agent->brief.declared);
 	agent->capabilities = capabilities_attenuate(
 		declared, agent->authority ? json_array_get(above, 0) : NULL);
-	if (!agent->capabilities)
+	agent->lists = json_pack("[O]", agent->capabilities);
+	if (!agent->lists || (above && json_array_extend(agent->lists, above)))
 		return memory_fail(err);
+	authority_model(&agent->asker, agent->lists);
 	risk.config = config;
 	risk.capabilities = agent->capabilities;
 	risk.acknowledged = brief_meta(&agent->brief, "acknowledged_risks");
@@ -266,7 +273,8 @@ static int agent_open_json(struct agent *agent, struct rye_err *err)
 			json_string("rye.execute.tool.rye.agent.threads.directive_return"));
 	json_object_set(more, "inputs", agent->brief.inputs);
 	json_set(more, "asked", agent_open_asked(agent));
-	json_object_set(more, "above", agent->above);
+	json_set(more, "above",
+		 agent_above_lists(agent) ? json_incref(agent_above_lists(agent)) : json_array());
 	json_sets(more, "provider", agent->provider->id);
 	if (*json_str(agent->ask->doc, "parent_id"))
 		json_sets(more, "parent_id", json_str(agent->ask->doc, "parent_id"));
@@ -384,7 +392,8 @@ void agent_close(struct agent *agent)
 	json_decref((json_t *)agent->json.capabilities);
 	json_decref((json_t *)agent->json.more);
 	json_decref(agent->capabilities);
-	json_decref(agent->above);
+	json_decref(agent->lists);
+	authority_done(&agent->asker);
 	json_decref(agent->warnings);
 	json_decref(agent->messages);
 	json_decref(agent->past.system);

@@ -16,11 +16,7 @@
 /* What a thread may hand on, {capabilities, limits}; a new reference. */
 static json_t *spawn_authority(const struct agent *agent)
 {
-	json_t *lists = json_array();
-
-	json_array_append(lists, agent->capabilities);
-	json_array_extend(lists, agent->above);
-	return json_pack("{s:o, s:o}", "capabilities", lists, "limits",
+	return json_pack("{s:O, s:o}", "capabilities", agent->lists, "limits",
 			 limits_json(&agent->limits));
 }
 

@@ -63,20 +63,9 @@ void palette_name(const char *id, const json_t *taken, char ret[65])
 
 static bool palette_covers(const struct agent *agent, const char *id)
 {
-	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	const json_t *list;
-	size_t i;
-
-	buf_addf(&text, "rye.execute.tool.%s", id);
-	for (size_t k = 0; k < text.len; k++)
-		if (text.data[k] == '/')
-			text.data[k] = '.';
-	if (text.failed || !capabilities_cover(agent->capabilities, text.data))
-		return false;
-	json_array_foreach(agent->above, i, list)
-		if (!capabilities_cover(list, text.data))
-			return false;
-	return true;
+	return !authority_check(&agent->asker,
+				&(struct authority_ask){ ACT_RUN, rye_kind_name(RYE_TOOL), id },
+				NULL);
 }
 
 struct palette_walk {

@@ -17,9 +17,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
-/* Lists above a thread, its own included: one for each level of depth. */
-#define TOOL_CALL_LISTS 64
-
 void tool_call_done(struct tool_call *call)
 {
 	json_decref(call->arguments);
@@ -172,26 +169,26 @@ void tool_call_settle(const struct agent *agent, struct tool_call *call)
 		call->item_id = call->whole_id;
 }
 
+static enum act call_act(const struct tool_call *call)
+{
+	if (!strcmp(call->primary, "sign"))
+		return ACT_SIGN;
+	if (strcmp(call->primary, "fetch") != 0)
+		return ACT_RUN;
+	return json_object_get(call->arguments, "destination") ? ACT_COPY : ACT_READ;
+}
+
 int tool_call_allowed(const struct agent *agent, const struct tool_call *call, struct rye_err *err)
 {
-	const json_t *lists[TOOL_CALL_LISTS] = { agent->capabilities };
-	bool query = !strcmp(call->primary, "fetch") && !*call->item_id;
+	struct authority_ask ask = { call_act(call), rye_kind_name(call->kind), call->item_id };
 	char scope[32];
-	const struct capability_ask ask = {
-		.lists = lists,
-		.n = 1 + json_array_size(agent->above),
-		.primary = call->primary,
-		.kind = query ? scope : rye_kind_name(call->kind),
-		.id = query ? NULL : call->item_id,
-		.writes = json_object_get(call->arguments, "destination"),
-	};
 
-	call_scope(call, scope);
-	if (ask.n > TOOL_CALL_LISTS)
-		return rye_fail(err, RYE_DENIED, "Permission denied: too many threads above");
-	for (size_t i = 1; i < ask.n; i++)
-		lists[i] = json_array_get(agent->above, i - 1);
-	return capability_check(&ask, NULL, err);
+	if (!strcmp(call->primary, "fetch") && !*call->item_id) {
+		call_scope(call, scope);
+		ask.kind = scope;
+		ask.id = NULL;
+	}
+	return authority_check(&agent->asker, &ask, err);
 }
 
 /* ---- its reply ---- */

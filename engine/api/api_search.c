@@ -175,18 +175,18 @@ static void keep_filtered(struct rye *rye, const json_t *filters, struct search_
 	result->n = n;
 }
 
-/* What the asking run may not read, its model does not learn of. */
-static void keep_shown(const struct exec_search *from, struct search_result *result)
+/* What the asker may not read it does not learn of. */
+static void keep_shown(const struct authority *asker, struct search_result *result)
 {
-	char ref[RYE_REF_MAX];
 	size_t n = 0;
 
 	for (size_t i = 0; i < result->n; i++) {
 		const struct search_hit *hit = &result->v[i];
+		const struct authority_ask ask = { ACT_READ,
+						   rye_kind_name((enum rye_kind)hit->of->kind),
+						   hit->doc->text + hit->doc->id };
 
-		snprintf(ref, sizeof(ref), "%s:%s", rye_kind_name((enum rye_kind)hit->of->kind),
-			 hit->doc->text + hit->doc->id);
-		if (exec_search_shows(from, ref))
+		if (!authority_check(asker, &ask, NULL))
 			result->v[n++] = *hit;
 	}
 	result->n = n;
@@ -257,8 +257,8 @@ int api_search_reply(struct rye *rye, const struct exec_search *from, json_t **r
 		r = api_search_run(rye, &env, &ask.ask, &result, err);
 	if (r)
 		return r;
-	if (from->held)
-		keep_shown(from, &result);
+	if (from->asker && json_array_size(from->asker->all))
+		keep_shown(from->asker, &result);
 	api_search_arrange(rye, &ask, &result);
 	rows = json_array();
 	for (size_t i = (size_t)ask.offset;

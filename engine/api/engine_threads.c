@@ -373,8 +373,7 @@ static int detach_directive(struct rye *rye, const struct exec_detach *ask, json
 					.begun = ask->call->events ? fork_on_begun : NULL,
 					.live = ask->call->events ? fork_on_live : NULL,
 					.live_arg = ask->call->events };
-	int r = ask->authority ? fork_start_below(rye->threads, ask->authority, &start, ret, err) :
-				 fork_start_from(rye->threads, &start, ret, err);
+	int r = fork_start_below(rye->threads, ask->authority, &start, ret, err);
 
 	/* the call knows what for */
 	if (r == -(int)RYE_INTERRUPTED && call_cancelled(ask->call) != RYE_OK) {

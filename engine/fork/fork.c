@@ -226,59 +226,22 @@ static int fork_count(const json_t *authority, const char *parent, struct rye_er
 	return r;
 }
 
-/* "rye.execute" of a signed `requires` means all below it; of capabilities "rye.execute.*" does. */
-static json_t *fork_capability(const char *text)
-{
-	const char *dot = strchr(text, '.'), *second = dot ? strchr(dot + 1, '.') : NULL;
-	bool brief = dot && (!second || !strchr(second + 1, '.')) && !strpbrk(text, "*?[");
-
-	return json_sprintf("%s%s", text, brief ? ".*" : "");
-}
-
-/* Appends the lists of the items whose runs have asked: a graph's permissions, a tool's `requires`. */
-static void fork_lists(const json_t *request, json_t *lists)
-{
-	json_t *within, *text;
-	size_t i, k;
-
-	json_array_foreach(json_object_get(request, "within"), i, within) {
-		json_t *list = json_is_array(within) ? json_array() : NULL;
-
-		json_array_foreach(within, k, text)
-			if (json_is_string(text))
-				json_array_append_new(list,
-						      fork_capability(json_string_value(text)));
-		if (list)
-			json_array_append_new(lists, list);
-	}
-}
-
-int fork_start_from(struct threads *threads, const struct fork_ask *ask, json_t **ret,
-		    struct rye_err *err)
-{
-	auto_json json_t *authority = json_pack("{s:[]}", "capabilities");
-	json_t *lists = json_object_get(authority, "capabilities");
-	struct fork_ask from = *ask;
-
-	fork_lists(ask->request, lists);
-	if (json_array_size(lists))
-		from.authority = authority;
-	return authority ? fork_start(threads, &from, ret, err) : memory_fail(err);
-}
-
 int fork_start_below(struct threads *threads, const char *authority, const struct fork_ask *ask,
 		     json_t **ret, struct rye_err *err)
 {
-	auto_json json_t *doc = json_parse(span_of(authority), 0, "authority", err);
+	auto_json json_t *doc =
+		authority_below(authority, json_object_get(ask->request, "within"), err);
 	struct fork_ask below = *ask;
-	int r;
+	int r = 0;
 
 	if (!doc)
 		return -(int)err->code;
-	fork_lists(ask->request, json_object_get(doc, "capabilities"));
-	below.parent_id = json_str(doc, "thread_id");
-	below.authority = doc;
-	r = fork_count(doc, below.parent_id, err);
+	if (authority) {
+		below.parent_id = json_str(doc, "thread_id");
+		r = fork_count(doc, below.parent_id, err);
+	}
+	if (json_array_size(json_object_get(doc, "capabilities")))
+		below.authority = doc;
 	return r ? r : fork_start(threads, &below, ret, err);
 }
 

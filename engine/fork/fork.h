@@ -57,12 +57,10 @@ struct fork_ask {
 int fork_start(struct threads *threads, const struct fork_ask *ask, json_t **ret,
 	       struct rye_err *err);
 
-/* The same for a caller that may be a run: the lists of `within` in the request hold the thread. */
-int fork_start_from(struct threads *threads, const struct fork_ask *ask, json_t **ret,
-		    struct rye_err *err);
 /*
- * The same for a run that a thread's model has asked for, a graph: the new thread is a child of that
- * one. authority: as above with thread_id and project, as text.
+ * The same for a caller that may be a run: the lists of `within` in the request hold the thread.
+ * authority: of one that a thread's model has asked for, a graph, as above with thread_id and project, as
+ * text: the new thread is a child of that one; or NULL.
  */
 int fork_start_below(struct threads *threads, const char *authority, const struct fork_ask *ask,
 		     json_t **ret, struct rye_err *err);

@@ -197,11 +197,11 @@ json_t *capabilities_attenuate(const json_t *declared, const json_t *parent)
 
 /* ---- calls ---- */
 
-static const char *primary_of(const struct capability_ask *ask)
+static const char *primary_of(const char *primary)
 {
-	bool fetch = !strcmp(ask->primary, "load") || !strcmp(ask->primary, "search");
+	bool fetch = !strcmp(primary, "load") || !strcmp(primary, "search");
 
-	return fetch ? "fetch" : ask->primary;
+	return fetch ? "fetch" : primary;
 }
 
 /* Results of a query are filtered one by one: to ask, any capability of the kind will do. */
@@ -255,33 +255,33 @@ static int deny(const struct capability_ask *ask, json_t **ret_denial, struct ry
 		const char *text)
 {
 	if (ret_denial)
-		*ret_denial = json_pack("{s:s, s:s, s:s}", "denied_action", primary_of(ask),
-					"denied_kind", ask->kind, "denied_item_id",
-					ask->id ? ask->id : "");
+		*ret_denial = json_pack("{s:s, s:s, s:s}", "denied_action",
+					primary_of(ask->primary), "denied_kind", ask->kind,
+					"denied_item_id", ask->id ? ask->id : "");
 	return rye_fail(err, RYE_DENIED, "%s", text ? text : "Permission denied");
 }
 
-static void put_required(const struct capability_ask *ask, struct rye_buf *out)
+void capability_name(struct rye_buf *out, const char *primary, const char *kind, const char *id)
 {
-	buf_addf(out, "rye.%s", primary_of(ask));
-	if (*ask->kind || ask->id)
-		buf_addf(out, ".%s", ask->kind);
-	if (ask->id)
+	buf_addf(out, "rye.%s", primary_of(primary));
+	if (*kind || id)
+		buf_addf(out, ".%s", kind);
+	if (id)
 		buf_addc(out, '.');
-	for (const char *p = ask->id; p && *p; p++)
+	for (const char *p = id; p && *p; p++)
 		buf_addc(out, *p == '/' ? '.' : *p);
 }
 
 static void put_denial(const struct capability_ask *ask, size_t level, const char *required,
 		       struct rye_buf *out)
 {
-	if (!json_array_size(ask->lists[0])) {
+	if (!json_array_size(json_array_get(ask->lists, 0))) {
 		buf_addf(out, "Permission denied: no capabilities declared. Cannot %s %s '%.300s'",
-			 primary_of(ask), ask->kind, ask->id ? ask->id : "");
+			 primary_of(ask->primary), ask->kind, ask->id ? ask->id : "");
 		return;
 	}
 	buf_addf(out, "Permission denied: '%.300s' not covered by capabilities ", required);
-	json_python_str(out, ask->lists[level]);
+	json_python_str(out, json_array_get(ask->lists, level));
 	if (level)
 		buf_adds(out, " of a thread above");
 }
@@ -289,18 +289,22 @@ static void put_denial(const struct capability_ask *ask, size_t level, const cha
 int capability_check(const struct capability_ask *ask, json_t **ret_denial, struct rye_err *err)
 {
 	auto_buf struct rye_buf required = RYE_BUF_INIT, why = RYE_BUF_INIT;
+	json_t *list;
+	size_t i;
 
 	if (ask->id && span_starts(span_of(ask->id), INTERNAL))
 		return ask->hook ? 0 :
 				   deny(ask, ret_denial, err,
 					"Permission denied: " INTERNAL " is for hooks alone");
-	put_required(ask, &required);
+	capability_name(&required, ask->primary, ask->kind, ask->id);
 	if (required.failed)
 		return memory_fail(err);
-	for (size_t i = 0; i < ask->n; i++)
-		if (!list_covers(ask, ask->lists[i], required.data)) {
+	json_array_foreach(ask->lists, i, list) {
+		if (list_covers(ask, list, required.data))
+			continue;
+		if (err)
 			put_denial(ask, i, required.data, &why);
-			return deny(ask, ret_denial, err, why.failed ? NULL : why.data);
-		}
-	return ask->n ? 0 : deny(ask, ret_denial, err, NULL);
+		return deny(ask, ret_denial, err, why.len && !why.failed ? why.data : NULL);
+	}
+	return json_array_size(ask->lists) ? 0 : deny(ask, ret_denial, err, NULL);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * harness.h: what a thread may do: its limits, the money of its family, its capabilities and how
- * risky they are. Decisions only; nothing is started or stopped here. Formats: docs/threads.md.
+ * harness.h: what may be done: an asker's authority, a thread's limits, the money of its family, its
+ * capabilities and how risky they are. Decisions only; nothing is started or stopped here. Formats:
+ * docs/threads.md.
  *
- * limits.c, capability.c and risk.c are pure; any thread may call budget.c.
+ * authority.c, limits.c, capability.c and risk.c are pure; any thread may call budget.c.
  */
 #ifndef RYE_HARNESS_HARNESS_H
 #define RYE_HARNESS_HARNESS_H
@@ -151,8 +152,7 @@ json_t *capabilities_attenuate(const json_t *declared, const json_t *parent);
 
 struct capability_ask {
 	/* The thread's own list and those of all above it, own first: each must cover. */
-	const json_t *const *lists;
-	size_t n;
+	const json_t *lists;
 	const char *primary; /* "execute", "fetch", "sign"; "load" and "search" mean fetch */
 	const char *kind; /* "tool"; "" unknown */
 	const char *id; /* NULL: a query, which any capability of that kind covers */
@@ -165,6 +165,9 @@ struct capability_ask {
  */
 int capability_check(const struct capability_ask *ask, json_t **ret_denial, struct rye_err *err);
 
+/* "rye.execute.tool.a.b"; id NULL: "rye.fetch.tool". */
+void capability_name(struct rye_buf *out, const char *primary, const char *kind, const char *id);
+
 /*
  * capability_whole.c: tools have a short name beside their id. Both functions look for files.
  */
@@ -174,6 +177,83 @@ bool capability_id(const struct item_env *env, enum rye_kind kind, const char *i
 		   char ret[CAPABILITY_ID_MAX]);
 /* The list with tools that are named without a wildcard named by their ids. A new array; NULL of NULL. */
 json_t *capabilities_whole(const struct item_env *env, const json_t *list);
+
+/*
+ * authority.c: an asker, and what holds it. Made once for each request, where its asker is known, and
+ * carried with it, between processes as text; whether something may be is asked of authority_check
+ * alone.
+ *
+ * A bound is one of two: a list of capabilities in a signed `requires` or a graph's permissions,
+ * or {"capabilities": [list …]} of a thread's own list and those of all above it, own first. What is asked
+ * has to be within each.
+ */
+enum asker {
+	ASKER_STRANGER, /* a descendant of ours whose run is not known; all zero */
+	ASKER_PERSON, /* or a client that acts for one: no bounds */
+	ASKER_MODEL, /* of a thread */
+	ASKER_RUNNER, /* of a tool or graph that goes on by itself */
+	ASKER_GRAPH, /* for one of its calls */
+	ASKER_RUN, /* a child of a run, or a graph's call */
+	ASKER__MAX
+};
+
+enum act {
+	ACT_ASK, /* what reads, or asks again when it knows the item */
+	ACT_BEGIN, /* the same of what runs something */
+	ACT_RUN, /* this item */
+	ACT_FORK, /* a model's thread */
+	ACT_READ, /* this item; id NULL: a query */
+	ACT_COPY, /* this item into a space */
+	ACT_SIGN, /* this item, or those of a pattern */
+	ACT_RESUME, /* a thread that has ended */
+	ACT_KEYS, /* keys and secrets */
+	ACT__MAX
+};
+
+struct authority {
+	enum asker asker;
+	bool no_run, no_sign; /* of the engine's options, for every asker */
+	json_t *all; /* bounds, of whatever is asked; owned, as the others */
+	json_t *running; /* bounds of what is run: children of runs may read */
+	json_t *doc; /* what a thread's model has handed on, or NULL */
+};
+
+struct authority_ask {
+	enum act act;
+	const char *kind, *id; /* of the item, by its own id; "" and NULL where there is none */
+};
+
+/* RYE_DENIED, with the sentence. */
+int authority_check(const struct authority *authority, const struct authority_ask *ask,
+		    struct rye_err *err);
+
+/* Without bounds. */
+void authority_init(struct authority *authority, enum asker asker);
+void authority_done(struct authority *authority);
+#define auto_authority __attribute__((cleanup(authority_done)))
+/* Of a thread's model; lists: own first. */
+void authority_model(struct authority *authority, json_t *lists);
+/* Of a graph in the run that the other is of. narrowed: by its caller, or NULL. */
+void authority_graph(struct authority *authority, const struct authority *run,
+		     const json_t *permissions, const json_t *narrowed);
+/* A run above it: what its item declares; NULL: nothing. */
+void authority_above(struct authority *authority, const json_t *requires_list);
+/* What is above that one, as authority_list has it; NULL: nothing. */
+void authority_within(struct authority *authority, const json_t *within);
+/* A request's text: {capabilities, limits, thread_id, project, free, within}, each may be missing. One that
+ * cannot be read allows nothing. */
+void authority_read(struct authority *authority, const char *text);
+
+/* The thread whose model has made the call; "": none has. */
+const char *authority_thread(const struct authority *authority);
+/* All bounds, for a thread's request (`within`), which a runner adds to the text. A new array. */
+json_t *authority_list(const struct authority *authority);
+/* The text for a request of a runner, which may be in the buffer; NULL: nothing holds it. */
+const char *authority_text(const char *given, json_t *within, struct rye_buf *ret);
+/* For a model's thread that is started: the text's members, with `within` as capabilities. A new object. */
+json_t *authority_below(const char *given, const json_t *within, struct rye_err *err);
+/* "rye.execute.tool.rye.bash.*" against "rye.execute.tool.rye.bash.bash"; '*' crosses dots. */
+bool requires_cover(const json_t *list, const char *wanted);
 
 /*
  * risk.c: how risky capabilities are: agent/capability_risk over the built-in table.

@@ -75,6 +75,7 @@ static void exec_carry_out(void *arg, struct rye_call *call, enum rye_code verdi
 	exec_answer(call, &run);
 	tidy_up(run.exec, run.later);
 	request_done(&run.request);
+	authority_done(&run.asker);
 	reply_done(&run.reply);
 	ground_unref(run.ground);
 }

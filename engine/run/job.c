@@ -3,11 +3,6 @@
  * The life of a request between its caller and the worker that carries it out. A caller that stops
  * waiting may make it a thread; the worker that ends meanwhile waits until that is decided, so the
  * thread's record is complete before the caller hears of the end.
- *
- * And what holds a request beside the word of its item: the capabilities of the model's thread that
- * made it and of every thread above that one, and the lists of runs above it in another process. The
- * process that asks hands it over with the request (`authority`), or, for a thread that children of
- * its tool ask from, with the thread's own (`within`).
  */
 #include "run/run_inner.h"
 
@@ -31,7 +26,6 @@ static void job_destroy(struct rye_call *call)
 
 	free(job->id);
 	free(job->authority);
-	json_decref(job->held);
 	rye_blob_unref(job->message);
 	free(job->ref);
 	json_decref(job->request);
@@ -94,7 +88,6 @@ static int keep_request(struct job *job, const struct rye_request *req, struct r
 		return rye_fail_sys(err, ENOMEM, "request: no memory for %zu bytes", size);
 	job->ask.id = job->id;
 	job->ask.authority = job->authority;
-	job->held = held_read(job->authority);
 	job->ask.message = req->blob ? req->message : (struct rye_span){ job->message->data, size };
 	return 0;
 }
@@ -149,97 +142,4 @@ void job_finish(struct rye_call *call, const struct rye_outcome *outcome)
 	if (adopted)
 		hooks->adopted_end(hooks->arg, job->thread_id, outcome);
 	call_finish(call, outcome);
-}
-
-/* ---- what holds it ---- */
-
-/* Threads above a run, the one that called it included: one for each level of depth. */
-#define HELD_LISTS 64
-
-json_t *held_read(const char *authority)
-{
-	json_t *held = authority ? json_parse(span_of(authority), 0, "authority", NULL) : NULL;
-
-	if (!authority || json_is_object(held))
-		return held;
-	json_decref(held);
-	return json_pack("{s:[[]]}", "capabilities");
-}
-
-/* Of the thread and those above it; a hook of the configuration is not held to them. */
-static json_t *held_capabilities(const json_t *held)
-{
-	return json_flag(held, "free", false) ? NULL : json_object_get(held, "capabilities");
-}
-
-static int held_lists(const json_t *lists, const char *primary, const char *ref,
-		      struct rye_err *err)
-{
-	const json_t *all[HELD_LISTS];
-	struct capability_ask ask = { .lists = all,
-				      .n = json_array_size(lists),
-				      .primary = primary,
-				      .id = ref };
-	enum rye_kind kind = id_split(ref, &ask.id);
-
-	if (!ask.n)
-		return 0;
-	if (ask.n > HELD_LISTS || kind == RYE_KIND__MAX)
-		return rye_fail(err, RYE_DENIED, "Permission denied: too many threads above");
-	ask.kind = rye_kind_name(kind);
-	for (size_t i = 0; i < ask.n; i++)
-		all[i] = json_array_get(lists, i);
-	return capability_check(&ask, NULL, err);
-}
-
-bool held_within(const json_t *element, enum rye_verb verb, const char *ref)
-{
-	if (!json_is_object(element))
-		return runs_allow(element, verb, ref);
-	/* the item is named later: then it is asked again with it */
-	if (!ref || verb_row(verb)->ways & (RYE_WAY_PERSON | RYE_WAY_READS))
-		return !(verb_row(verb)->ways & RYE_WAY_PERSON);
-	return !held_lists(json_object_get(element, "capabilities"), "execute", ref, NULL);
-}
-
-int held_check(const json_t *held, const char *primary, const char *ref, struct rye_err *err)
-{
-	json_t *element;
-	size_t i;
-	int r = held_lists(held_capabilities(held), primary, ref, err);
-
-	if (r || strcmp(primary, "execute") != 0)
-		return r;
-	json_array_foreach(json_object_get(held, "within"), i, element)
-		if (!held_within(element, RYE_RUN, ref))
-			return rye_fail(
-				err, RYE_DENIED,
-				"Permission denied: what runs above it does not name %.900s", ref);
-	return 0;
-}
-
-bool exec_search_shows(const struct exec_search *ask, const char *ref)
-{
-	return !held_check(ask->held, "fetch", ref, NULL);
-}
-
-void held_extend(json_t *within, const json_t *held)
-{
-	json_t *lists = held_capabilities(held);
-
-	if (lists)
-		json_array_append_new(within,
-				      json_pack("{s:o}", "capabilities", json_deep_copy(lists)));
-	json_array_extend(within, json_object_get(held, "within"));
-}
-
-bool held_by_thread(const json_t *within)
-{
-	json_t *element;
-	size_t i;
-
-	json_array_foreach(within, i, element)
-		if (json_is_object(element))
-			return true;
-	return false;
 }

@@ -192,11 +192,8 @@ static int prim_fetch_copy(struct run *run, const struct rye_item *item, enum ry
 	bool there = false;
 	int r = check_direction(item, to, err);
 
-	if (!r && run->ask->parent_run)
-		r = rye_fail(err, RYE_DENIED,
-			     "Permission denied: a running item may not copy into a space");
-	if (!r && run->exec->env.opt->no_sign)
-		r = rye_fail(err, RYE_DENIED, "copying is switched off (nosign)");
+	if (!r)
+		r = run_may(run, ACT_COPY, item->kind, item->id, err);
 	if (!r && !space)
 		r = rye_fail(err, RYE_NOT_FOUND, "there is no such space");
 	if (!r)
@@ -230,6 +227,8 @@ static int by_id(struct run *run, struct rye_err *err)
 		r = run_find_kind(run->exec->env.items, run->request.id, &run->request.kind, err);
 	if (!r)
 		r = prim_fetch_load(run, source, &item, err);
+	if (!r)
+		r = run_may(run, ACT_READ, item->kind, item->id, err);
 	if (!r && to != RYE_SPACE__MAX)
 		r = prim_fetch_copy(run, item, to, err);
 	if (!r)
@@ -240,8 +239,7 @@ static int by_id(struct run *run, struct rye_err *err)
 static int by_query(struct run *run, struct rye_err *err)
 {
 	const struct exec_hooks *hooks = run->exec->env.hooks;
-	const struct exec_search ask = { run->request.doc, &run->call->cancel,
-					 job_of(run->call)->held };
+	const struct exec_search ask = { run->request.doc, &run->call->cancel, &run->asker };
 	auto_json json_t *found = NULL;
 	int r;
 

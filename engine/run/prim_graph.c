@@ -2,8 +2,8 @@
 /*
  * The primitive `graph`: walks a state graph. Every call of an item is a run of its own, which this
  * run asks for as a child of it would: the graph's signed permissions, those of all runs above it and
- * the capabilities of the model's threads above them (job.c) decide, and the queue lends it this
- * run's place. The walk is on this run's worker; answers come on other workers.
+ * the capabilities of the model's threads above them decide (its authority), and the queue lends it
+ * this run's place. The walk is on this run's worker; answers come on other workers.
  *
  * Lock: `lock` of struct graph_calls guards `done`; the eventfd says that there is something in it.
  */
@@ -37,6 +37,7 @@ struct graph_plan {
 struct graph_calls {
 	struct prim_run *run;
 	const struct graph_plan *plan;
+	struct authority asker; /* the graph */
 	struct graph_call *living; /* by sibling; of the walk's worker */
 	pthread_mutex_t lock;
 	struct graph_call *done; /* by next */
@@ -72,18 +73,6 @@ static void answer_error(struct graph_call *call, json_t *error)
 	call_answered(call);
 }
 
-/* "rye.execute.tool.a.b" */
-static json_t *capability_of(const struct graph_call *call)
-{
-	auto_buf struct rye_buf text = RYE_BUF_INIT;
-
-	buf_addf(&text, "rye.%s.%s", call->primary, call->ref);
-	for (char *p = text.data; p && *p; p++)
-		if (*p == ':' || *p == '/')
-			*p = '.';
-	return text.failed ? NULL : json_string(text.data);
-}
-
 /* A tool's own id, which is checked and runs: "tool:rye/bash" is "tool:rye/bash/bash". */
 static void settle_ref(const struct graph_calls *calls, struct graph_call *call)
 {
@@ -98,31 +87,23 @@ static void settle_ref(const struct graph_calls *calls, struct graph_call *call)
 	call->ref = ref;
 }
 
-static bool call_is_permitted(const struct graph_calls *calls, const struct graph_call *call)
+static enum act act_of_call(const struct graph_call *call)
 {
-	const struct graph_plan *plan = calls->plan;
-
-	return runs_match(plan->permissions, call->primary, call->ref) &&
-	       (!plan->narrowed || runs_match(plan->narrowed, call->primary, call->ref));
+	if (!strcmp(call->primary, "sign"))
+		return ACT_SIGN;
+	return strcmp(call->primary, "fetch") ? ACT_RUN : ACT_READ;
 }
 
-/* Why it may not be made; NULL: it may. The runs above are asked when it is made. */
+/* Why it may not be made; NULL: it may. */
 static json_t *refusal_of(const struct graph_calls *calls, const struct graph_call *call)
 {
-	auto_json json_t *capability = NULL;
+	struct authority_ask ask = { .act = act_of_call(call) };
 	struct rye_err err = { 0 };
 
 	if (call->remote && *call->remote)
 		return json_sprintf("remote '%.100s' is not available yet", call->remote);
-	if (!strcmp(call->primary, "sign"))
-		return json_string("Permission denied: signing is for a person, not for a graph");
-	if (call_is_permitted(calls, call))
-		return held_check(job_of(calls->run->call)->held, call->primary, call->ref, &err) ?
-			       json_string(err.msg) :
-			       NULL;
-	capability = capability_of(call);
-	return json_sprintf("Permission denied: '%s' not covered by capabilities",
-			    capability ? json_string_value(capability) : call->ref);
+	ask.kind = rye_kind_name(id_split(call->ref, &ask.id));
+	return authority_check(&calls->asker, &ask, &err) ? json_string(err.msg) : NULL;
 }
 
 /* The message of the request that the call is. A directive is for a model, unless the node says not. */
@@ -234,16 +215,14 @@ static bool result_key(const struct graph_calls *calls, const struct graph_call 
 	return true;
 }
 
-/* Is there an earlier result? What the runs above do not allow has none. */
+/* Is there an earlier result? */
 static bool call_recalled(const struct graph_calls *calls, struct graph_call *call)
 {
 	const struct prim_run *run = calls->run;
 	const struct signkept kept = { run->exec->env.items, run->exec->base.project, call->key };
-	enum rye_verb verb = strcmp(call->primary, "fetch") ? RYE_EXECUTE : RYE_FETCH;
 	json_t *result;
 
-	if (!call->keep || !asker_may(run->exec, run->living->number, verb, call->ref) ||
-	    !result_key(calls, call, call->key))
+	if (!call->keep || !result_key(calls, call, call->key))
 		return false;
 	result = signkept_find(&kept);
 	if (result)
@@ -362,6 +341,7 @@ static int calls_open(struct prim_run *run, const struct plan *plan, struct grap
 	ret->until_ms = plan->timeout_ms ? clock_ms() + plan->timeout_ms : 0;
 	ret->quiet = env_get(&run->exec->base.inherited, "RYE_GRAPH_QUIET");
 	pthread_mutex_init(&ret->lock, NULL);
+	authority_graph(&ret->asker, run->asker, ret->plan->permissions, ret->plan->narrowed);
 	return ret->wake >= 0 ? 0 : rye_fail_sys(err, errno, "cannot walk a graph");
 }
 
@@ -370,6 +350,7 @@ static void calls_close(struct graph_calls *calls)
 	if (calls->wake >= 0)
 		close(calls->wake);
 	pthread_mutex_destroy(&calls->lock);
+	authority_done(&calls->asker);
 }
 
 /* ---- the run ---- */

@@ -35,12 +35,10 @@ static int prim_sign_check(struct run *run, const struct space **ret, struct rye
 	struct request *request = &run->request;
 	int r = request_project(request->doc, run->exec->base.project, err);
 
-	if (!r && run->ask->parent_run)
-		r = rye_fail(err, RYE_DENIED, "Permission denied: a running item may not sign");
-	if (!r && run->exec->env.opt->no_sign)
-		r = rye_fail(err, RYE_DENIED, "signing is switched off (nosign)");
 	if (!r)
 		r = request_ref(request->doc, request, err);
+	if (!r)
+		r = run_may(run, ACT_SIGN, request->kind, request->id, err);
 	if (!r)
 		r = find_space(run, ret, err);
 	if (!r && request->kind == RYE_KIND__MAX) {

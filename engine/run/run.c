@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the functions that carry out a run need of it: failing, going on as a thread, finding an
- * item's kind, whether a child of another run may ask for it. And the top of a run: what its
- * request's verb and kind ask for. Children of runs are held to the signed `requires` of the item
- * they were started for and of every run above it; nothing that signs is open to them. On a worker
- * of the pool; no lock is held in any step.
+ * item's kind, the asker and what it may. And the top of a run: its asker is found, once, then what
+ * its request's verb and kind ask for is done; each step asks for what it does of that authority. On a
+ * worker of the pool; no lock is held in any step.
  */
 #include "run/run_inner.h"
 
@@ -52,21 +51,38 @@ void run_advise(struct run *run)
 			 meant);
 }
 
-/* What holds children of a thread that this becomes, beside the word of its own item. */
-static json_t *run_within(const struct run *run)
+void run_authorize(struct run *run)
 {
-	uint64_t parent = run->ask->parent_run;
-	json_t *within = parent ? asker_within(run->exec, parent) : json_array();
+	const struct rye_request *ask = run->ask;
+	const struct rye_options *opt = run->exec->env.opt;
+	struct authority *asker = &run->asker;
 
-	held_extend(within, job_of(run->call)->held);
-	return within;
+	authority_init(asker, ask->parent_run ? ASKER_RUN :
+			      ask->keeps      ? ASKER_RUNNER :
+			      ask->authority  ? ASKER_MODEL :
+						ASKER_PERSON);
+	asker->no_run = opt->no_run;
+	asker->no_sign = opt->no_sign;
+	run->limit = (struct confine){ .net = true, .write = true, .shown = SHOW_ALL };
+	if (ask->parent_run)
+		runs_authority(run->exec, ask->parent_run, asker, &run->limit);
+	if (ask->authority)
+		authority_read(asker, ask->authority);
+}
+
+int run_may(const struct run *run, enum act act, enum rye_kind kind, const char *id,
+	    struct rye_err *err)
+{
+	const struct authority_ask ask = { act, rye_kind_name(kind), id };
+
+	return authority_check(&run->asker, &ask, err);
 }
 
 /* What a thread's keeper needs to run it again without being asynchronous. */
 static json_t *plain_request(const struct run *run, const char *ref)
 {
 	const struct request *request = &run->request;
-	auto_json json_t *within = run_within(run);
+	auto_json json_t *within = authority_list(&run->asker);
 	json_t *doc = json_object();
 
 	json_sets(doc, "item_id", ref);
@@ -111,10 +127,10 @@ void run_movable_early(struct rye_call *call)
 	const struct request *request = &run.request;
 	char ref[RYE_ID_MAX + 16];
 
-	run.limit = (struct confine){ .net = true, .write = true, .shown = SHOW_ALL };
 	/* one that is confined by its parent's run is so only once that was asked */
 	if (job->ask.parent_run || !(verb_row(job->ask.verb)->ways & RYE_WAY_RUNS))
 		return;
+	run_authorize(&run);
 	if (!request_read(&job->ask, job->exec->base.project, &run.request, NULL) &&
 	    rye_kind_has(request->kind, RYE_KIND_PROCESS) && !request->async && !request->dry_run &&
 	    !request->fork && !request->remote) {
@@ -122,6 +138,7 @@ void run_movable_early(struct rye_call *call)
 		job_movable(job, ref, plain_request(&run, ref));
 	}
 	request_done(&run.request);
+	authority_done(&run.asker);
 }
 
 /* A writer waits for a model's thread for minutes: others run meanwhile. */
@@ -146,23 +163,6 @@ static void run_tell_thread(struct run *run)
 	run->reply.line = buf_steal(&line);
 }
 
-/*
- * A model's thread starts its children itself, which are held to it and live of its money: no child of
- * a tool that it has started asynchronously starts others. doc: the new thread's request.
- */
-static bool run_forks_beyond(const struct run *run, const json_t *doc, const char *authority)
-{
-	return run->request.fork && !authority && held_by_thread(json_object_get(doc, "within"));
-}
-
-/* Of the thread whose model has called it; NULL: there is none, whatever else holds the run. */
-static const char *run_authority(const struct run *run)
-{
-	const json_t *held = job_of(run->call)->held;
-
-	return json_object_get(held, "thread_id") ? run->ask->authority : NULL;
-}
-
 void run_detached(struct run *run, const char *ref)
 {
 	const struct exec_hooks *hooks = run->exec->env.hooks;
@@ -175,11 +175,10 @@ void run_detached(struct run *run, const char *ref)
 	ask.async = request->async;
 	ask.call = run->call;
 	ask.stem = run->stem;
-	ask.authority = run_authority(run);
-	if (run_forks_beyond(run, doc, ask.authority)) {
-		run_fail_with(run, RYE_DENIED,
-			      "Permission denied: only the model of a thread starts threads of "
-			      "models below it");
+	/* of the thread whose model has called it; whatever else holds the run is in the request */
+	ask.authority = *authority_thread(&run->asker) ? run->ask->authority : NULL;
+	if (request->fork && run_may(run, ACT_FORK, RYE_DIRECTIVE, NULL, &err)) {
+		run_fail(run, &err);
 		return;
 	}
 	if (!hooks || !hooks->detach) {
@@ -214,8 +213,12 @@ void run_resumed(struct run *run)
 	struct rye_err err = { 0 };
 	bool failed;
 
-	if (run->ask->parent_run || run->ask->authority || !hooks || !hooks->detach) {
-		run_fail_with(run, RYE_DENIED, "Permission denied: only a person resumes a thread");
+	if (run_may(run, ACT_RESUME, RYE_KIND__MAX, NULL, &err)) {
+		run_fail(run, &err);
+		return;
+	}
+	if (!hooks || !hooks->detach) {
+		run_fail_with(run, RYE_UNSUPPORTED, "no thread is kept here");
 		return;
 	}
 	/* one that stands among the parameters is none of them */
@@ -276,21 +279,10 @@ int run_find_kind(const struct item_env *env, const char *id, enum rye_kind *ret
 
 bool run_refused(struct run *run, enum rye_kind kind, const char *id)
 {
-	char ref[RYE_ID_MAX + 16];
 	struct rye_err err = { 0 };
 
-	if (!run->ask->parent_run)
+	if (!run_may(run, ACT_RUN, kind, id, &err))
 		return false;
-	snprintf(ref, sizeof(ref), "%s:%s", rye_kind_name(kind), id);
-	if (asker_may(run->exec, run->ask->parent_run, RYE_RUN, ref))
-		return false;
-	rye_fail(&err, RYE_DENIED,
-		 "Permission denied: the running item's signed `requires` does not name "
-		 "rye.execute.%s.%s",
-		 rye_kind_name(kind), id);
-	for (char *p = err.msg + strlen(err.msg) - strlen(id); *p; p++)
-		if (*p == '/')
-			*p = '.';
 	run_fail(run, &err);
 	return true;
 }
@@ -363,13 +355,14 @@ const struct verb *verb_row(enum rye_verb verb)
 void verbs_run(struct run *run)
 {
 	const struct verb *verb = verb_row(run->ask->verb);
-	uint64_t parent = run->ask->parent_run;
+	struct rye_err err = { 0 };
 
-	run->limit = (struct confine){ .net = true, .write = true, .shown = SHOW_ALL };
-	/* What a person may do with `ryefs trust`; never for a child of a run, nor left behind. */
-	run->limit.keys = !parent && !run->ask->keeps && !run->exec->env.opt->no_sign;
-	if (run->exec->env.opt->no_run && verb->ways & RYE_WAY_RUNS) {
-		run_fail_with(run, RYE_DENIED, "running is switched off (norun)");
+	run_authorize(run);
+	/* what a person may do with `ryefs trust` */
+	run->limit.keys = !run_may(run, ACT_KEYS, RYE_KIND__MAX, NULL, NULL);
+	if (run_may(run, verb->ways & RYE_WAY_RUNS ? ACT_BEGIN : ACT_ASK, RYE_KIND__MAX, NULL,
+		    &err)) {
+		run_fail(run, &err);
 		return;
 	}
 	/* An item that runs itself ends here, not when the machine is full. */
@@ -378,10 +371,5 @@ void verbs_run(struct run *run)
 			      "too many runs wait for each other: an item runs itself?");
 		return;
 	}
-	if (parent && !asker_confine(run->exec, parent, &run->limit)) {
-		run_fail_with(run, RYE_DENIED, "Permission denied: the asking run is not known");
-		return;
-	}
-	run->limit.keys &= !parent;
 	verb->carry_out(run);
 }

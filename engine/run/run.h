@@ -6,6 +6,7 @@
 #define RYE_RUN_RUN_H
 
 #include "err.h"
+#include "harness/harness.h"
 #include "item/item.h"
 
 #include <pthread.h>
@@ -83,10 +84,8 @@ struct exec_detach {
 struct exec_search {
 	const json_t *request; /* as it came */
 	const _Atomic int *stop; /* not 0: give up; or NULL */
-	const json_t *held; /* what the asking run is held to (job.c), or NULL */
+	const struct authority *asker; /* what it may not read is not found; NULL: a person */
 };
-/* Is the item ("tool:a/b") among what the asking run may read? */
-bool exec_search_shows(const struct exec_search *ask, const char *ref);
 
 /* A run of another layer: a thread's runner. */
 struct exec_owner {

@@ -32,6 +32,7 @@ struct living {
 	struct living *next;
 };
 
+struct exec;
 struct runs;
 
 struct runs *runs_open(void);
@@ -51,20 +52,11 @@ uint64_t runs_of(struct runs *runs, const pid_t *chain, size_t n, pid_t session)
 /* The process it was started as; 0: no such run, or none yet. */
 pid_t runs_leader(struct runs *runs, uint64_t run);
 /*
- * Every ancestor run must allow it too. *ret_foreign: the first one that is not of this registry,
- * which has still to be asked (asker_may). Signing: never.
+ * What holds children of that run, and how it is confined itself; the asker becomes a stranger when it is
+ * not known. The item of a run of another process is loaded, without the lock.
  */
-bool runs_may(struct runs *runs, uint64_t run, enum rye_verb verb, const char *ref,
-	      uint64_t *ret_foreign);
-/* Appends copies of the run's list and those above it. *ret_foreign as before. */
-void runs_lists(struct runs *runs, uint64_t run, json_t *lists, uint64_t *ret_foreign);
-/* Does this one list allow it? ref NULL: some item, named later. */
-bool runs_allow(const json_t *requires_list, enum rye_verb verb, const char *ref);
-/* What a child of that run is confined to; false: no such run. */
-bool runs_confine(struct runs *runs, uint64_t run, struct confine *ret);
-
-/* "rye.execute.tool.rye.bash.*" against "tool:rye/bash/bash", an item's own id; '*' crosses dots. */
-bool runs_match(const json_t *requires_list, const char *primary, const char *ref);
+void runs_authority(const struct exec *exec, uint64_t run, struct authority *ret,
+		    struct confine *ret_limit);
 
 /*
  * exec.c: the parts of an engine that runs things, and what a primitive gets of them.
@@ -113,6 +105,7 @@ struct prim_run {
 	struct exec *exec;
 	struct rye_call *call;
 	struct living *living;
+	const struct authority *asker; /* of the run */
 	const json_t *request; /* of the execute primitive; NULL: the message was the parameters */
 	bool kept; /* a thread's runner asks: no person waits */
 	json_t *trace; /* or NULL */
@@ -218,13 +211,19 @@ struct run {
 	struct reply reply;
 	struct ground *ground; /* of a tool: the reply shares parts of it; or NULL */
 	struct living *living;
+	struct authority asker;
 	struct confine limit; /* what the asking run is confined to itself */
 	struct later *later; /* for when the answer is out */
 	const json_t *own_params; /* taken out of the request's by the primitive; or NULL; borrowed */
 	const char *stem; /* of a thread's id, see struct exec_detach */
 };
 
-/* True: done, the reply says why not. For calls that come from children of runs. */
+/* Its asker and what holds it, once: a child of a run, a runner, a thread's model or a person. */
+void run_authorize(struct run *run);
+/* May it, with the item of that id? kind RYE_KIND__MAX, id NULL: none is known. RYE_DENIED. */
+int run_may(const struct run *run, enum act act, enum rye_kind kind, const char *id,
+	    struct rye_err *err);
+/* True: the item may not be run, and the reply says why not. */
 bool run_refused(struct run *run, enum rye_kind kind, const char *id);
 /* Async and fork go to the layer that keeps threads. */
 void run_detached(struct run *run, const char *ref);
@@ -244,31 +243,6 @@ int run_find_kind(const struct item_env *env, const char *id, enum rye_kind *ret
 		  struct rye_err *err);
 
 /*
- * runs.c: what children of runs may do, by the runs above them; no lock is held when items are loaded.
- */
-
-/* May a child of that run use the verb on the item? ref NULL: not known yet. */
-bool asker_may(const struct exec *exec, uint64_t number, enum rye_verb verb, const char *ref);
-/* What it is confined to itself; false: that run is not known. */
-bool asker_confine(const struct exec *exec, uint64_t number, struct confine *ret);
-/* Its lists and those of all above it, for a thread that one of its children starts: what that
- * one's children may call each of them has to allow as well. A new array. */
-json_t *asker_within(const struct exec *exec, uint64_t number);
-
-/* What holds a run beside the word of its item, as the process that asks for it says (job.c). */
-
-/* A request's authority, a new reference; NULL: nothing holds it. What cannot be read allows nothing. */
-json_t *held_read(const char *authority);
-/* May it use the primitive ("execute") on the item ("tool:a/b")? RYE_DENIED, with why not. */
-int held_check(const json_t *held, const char *primary, const char *ref, struct rye_err *err);
-/* One element of a thread's `within`: a run's list, or {"capabilities": [list …]} of threads. */
-bool held_within(const json_t *element, enum rye_verb verb, const char *ref);
-/* Appends what a thread's `within` has to have of it. */
-void held_extend(json_t *within, const json_t *held);
-/* Does a `within` have threads of models in it? */
-bool held_by_thread(const json_t *within);
-
-/*
  * job.c: a call of rye_start: its request, and whether it has become a thread.
  *
  * Lock: that of the call guards state, ref, request and thread_id; hooks are called without it.
@@ -279,7 +253,6 @@ struct job {
 	struct exec *exec;
 	struct rye_request ask; /* what it points to is ours; frozen */
 	char *id, *authority;
-	json_t *held; /* what that comes to, frozen; NULL: nothing holds it */
 	struct rye_blob *message;
 	struct rye_err unfit; /* why the request cannot be carried out; .code RYE_OK: it can */
 	void (*prepare)(struct rye_call *call); /* before it may go on as a thread; or NULL */

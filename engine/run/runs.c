@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which process is a child of which run, and what it may do: what the signed `requires` of the item
- * that the run was started for names, and that of every run above it. A run may be of another layer
- * (a thread's runner, another process): then its item is loaded again, verified, and its request says
- * what else holds it (job.c). None may sign.
+ * that the run was started for names, and that of every run above it, as an authority has them
+ * (harness/authority.c). A run may be of another layer (a thread's runner, another process): then its item is
+ * loaded again, verified, and its request says what else holds it.
  *
  * The front asks for every writer of a control file, so the walk is short: living runs, and ended
  * ones whose session still has members. The lock guards the list; kill(2) with signal 0 is the only
@@ -15,10 +15,8 @@
 #include "scope.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 
 /* A descendant of this process whose run is unknown: it may do nothing. */
@@ -205,109 +203,6 @@ pid_t runs_leader(struct runs *runs, uint64_t run)
 	return living ? atomic_load(&living->session) : 0;
 }
 
-/* "tool:a/b" → "tool.a.b": ids in capabilities are written with dots. */
-static void put_dotted(const char *primary, const char *ref, char *ret, size_t size)
-{
-	snprintf(ret, size, "rye.%s.%s", primary, ref);
-	for (char *p = ret; *p; p++)
-		if (*p == ':' || *p == '/')
-			*p = '.';
-}
-
-static size_t count_dots(const char *text)
-{
-	size_t n = 0;
-
-	for (; *text; text++)
-		n += *text == '.';
-	return n;
-}
-
-static bool match_dotted(const json_t *requires_list, const char *wanted)
-{
-	json_t *element;
-	size_t i;
-
-	json_array_foreach(requires_list, i, element) {
-		const char *pattern = json_string_value(element);
-		size_t n = pattern ? strlen(pattern) : 0;
-
-		if (!n || strncmp(pattern, "rye.", 4))
-			continue;
-		if (fnmatch(pattern, wanted, 0) == 0)
-			return true;
-		/* The short forms "rye.execute" and "rye.execute.tool" mean all below. */
-		if (count_dots(pattern) <= 2 && !strncmp(pattern, wanted, n) && wanted[n] == '.')
-			return true;
-	}
-	return false;
-}
-
-bool runs_match(const json_t *requires_list, const char *primary, const char *ref)
-{
-	char wanted[1100];
-
-	put_dotted(primary, ref, wanted, sizeof(wanted));
-	return match_dotted(requires_list, wanted);
-}
-
-bool runs_allow(const json_t *requires_list, enum rye_verb verb, const char *ref)
-{
-	const struct verb *row = verb_row(verb);
-
-	if (row->ways & (RYE_WAY_PERSON | RYE_WAY_READS))
-		return !(row->ways & RYE_WAY_PERSON);
-	/* The request names its item later: then it is asked again with the item. */
-	if (!ref)
-		return row->names && json_array_size(requires_list) > 0;
-	return runs_match(requires_list, "execute", ref);
-}
-
-bool runs_may(struct runs *runs, uint64_t run, enum rye_verb verb, const char *ref,
-	      uint64_t *ret_foreign)
-{
-	if (verb_row(verb)->ways & RYE_WAY_PERSON || run == NOBODY)
-		return false;
-	GUARD(&runs->lock);
-	while (run) {
-		struct living *living = runs_by_number(runs, run);
-
-		if (!living) {
-			*ret_foreign = run;
-			return true;
-		}
-		if (!runs_allow(living->requires_list, verb, ref))
-			return false;
-		run = living->parent;
-	}
-	return true;
-}
-
-void runs_lists(struct runs *runs, uint64_t run, json_t *lists, uint64_t *ret_foreign)
-{
-	GUARD(&runs->lock);
-	while (run && !*ret_foreign) {
-		const struct living *living = runs_by_number(runs, run);
-		const json_t *list = living ? living->requires_list : NULL;
-
-		if (!living)
-			*ret_foreign = run;
-		else
-			json_array_append_new(lists, list ? json_deep_copy(list) : json_array());
-		run = living ? living->parent : 0;
-	}
-}
-
-bool runs_confine(struct runs *runs, uint64_t run, struct confine *ret)
-{
-	GUARD(&runs->lock);
-	struct living *living = runs_by_number(runs, run);
-
-	if (living)
-		*ret = living->confine;
-	return living;
-}
-
 /* ---- runs of another layer: an item that is loaded again ---- */
 
 /* A run that is not of this process, and its item as it is now. */
@@ -342,71 +237,73 @@ static bool owner_of(const struct exec *exec, uint64_t number, struct owner *ret
 	return true;
 }
 
-bool asker_may(const struct exec *exec, uint64_t number, enum rye_verb verb, const char *ref)
+/* Adds the lists of the run and those above it; the first that is not of this registry, 0: none. */
+static uint64_t runs_hold(struct runs *runs, uint64_t run, struct authority *ret,
+			  struct confine *ret_limit)
 {
-	auto_owner struct owner owner = { .item = NULL };
-	uint64_t foreign = 0;
-	json_t *list;
-	size_t i;
+	GUARD(&runs->lock);
+	const struct living *living = runs_by_number(runs, run);
 
-	if (!runs_may(exec->runs, number, verb, ref, &foreign))
-		return false;
-	if (!foreign)
-		return true;
-	if (!owner_of(exec, foreign, &owner) || !runs_allow(owner.requires_list, verb, ref))
-		return false;
-	json_array_foreach(json_object_get(owner.said.request, "within"), i, list) {
-		if (!held_within(list, verb, ref))
-			return false;
+	if (living)
+		*ret_limit = living->confine;
+	for (; living; living = runs_by_number(runs, run)) {
+		authority_above(ret, living->requires_list);
+		run = living->parent;
 	}
-	return true;
+	return run;
 }
 
-bool asker_confine(const struct exec *exec, uint64_t number, struct confine *ret)
+void runs_authority(const struct exec *exec, uint64_t number, struct authority *ret,
+		    struct confine *ret_limit)
 {
 	auto_owner struct owner owner = { .item = NULL };
+	uint64_t foreign = number == NOBODY ? number :
+					      runs_hold(exec->runs, number, ret, ret_limit);
+	const json_t *request;
 
-	if (runs_confine(exec->runs, number, ret))
-		return true;
-	if (!owner_of(exec, number, &owner))
-		return false;
-	*ret = plan_confine(&owner.meta, exec->env.opt);
-	ret->net &= !json_flag(owner.said.request, "no_net", false);
-	ret->write &= !json_flag(owner.said.request, "no_write", false);
-	ret->shown &= json_flag(owner.said.request, "no_shown", false) ? 0 : SHOW_ALL;
-	return true;
+	if (!foreign)
+		return;
+	if (foreign == NOBODY || !owner_of(exec, foreign, &owner)) {
+		/* one above is over, or not known: it allows nothing */
+		authority_above(ret, NULL);
+		if (foreign == number)
+			ret->asker = ASKER_STRANGER;
+		return;
+	}
+	request = owner.said.request;
+	authority_above(ret, owner.requires_list);
+	authority_within(ret, json_object_get(request, "within"));
+	if (foreign != number)
+		return;
+	*ret_limit = plan_confine(&owner.meta, exec->env.opt);
+	ret_limit->net &= !json_flag(request, "no_net", false);
+	ret_limit->write &= !json_flag(request, "no_write", false);
+	ret_limit->shown &= json_flag(request, "no_shown", false) ? 0 : SHOW_ALL;
 }
 
-json_t *asker_within(const struct exec *exec, uint64_t number)
+/* What a child asks for with a verb whose message is not known yet. */
+static enum act act_of_verb(enum rye_verb verb)
 {
-	auto_owner struct owner owner = { .item = NULL };
-	uint64_t foreign = 0;
-	json_t *lists = json_array();
+	const struct verb *row = verb_row(verb);
 
-	runs_lists(exec->runs, number, lists, &foreign);
-	if (!foreign)
-		return lists;
-	if (owner_of(exec, foreign, &owner)) {
-		json_array_append_new(lists, owner.requires_list ? steal(&owner.requires_list) :
-								   json_array());
-		json_array_extend(lists, json_object_get(owner.said.request, "within"));
-	} else {
-		/* Over, or not known: a list that allows nothing. */
-		json_array_append_new(lists, json_array());
-	}
-	return lists;
+	if (row->ways & RYE_WAY_PERSON)
+		return ACT_SIGN;
+	if (row->ways & RYE_WAY_READS)
+		return ACT_ASK;
+	return row->names ? ACT_BEGIN : ACT_RUN;
 }
 
 bool exec_run_may(struct exec *exec, uint64_t run, enum rye_verb verb, enum rye_kind kind,
 		  const char *id)
 {
-	auto_buf struct rye_buf ref = RYE_BUF_INIT;
+	auto_authority struct authority asker;
+	struct authority_ask ask = { act_of_verb(verb), rye_kind_name(kind), id };
 	char whole[CAPABILITY_ID_MAX];
+	struct confine limit;
 
-	if (verb_row(verb)->names)
-		return asker_may(exec, run, verb, NULL);
+	authority_init(&asker, ASKER_RUN);
+	runs_authority(exec, run, &asker, &limit);
 	if (capability_id(exec->env.items, kind, id, whole))
-		id = whole;
-	buf_addf(&ref, "%s:%s", rye_kind_name(kind), id);
-	return !ref.failed && asker_may(exec, run, verb, ref.data);
+		ask.id = whole;
+	return !authority_check(&asker, &ask, NULL);
 }

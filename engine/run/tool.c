@@ -208,6 +208,7 @@ static void run_attempts(struct tool_run *tool, struct result *ret)
 		.exec = run->exec,
 		.call = run->call,
 		.living = run->living,
+		.asker = &run->asker,
 		.request = run->request.verb == RYE_EXECUTE ? run->request.doc : NULL,
 		.kept = run->ask->keeps,
 		.trace = run->reply.trace,

@@ -6,6 +6,7 @@
 #include "runner/runner_inner.h"
 
 #include "base/engine_options.h"
+#include "harness/harness.h"
 #include "scope.h"
 #include "str.h"
 
@@ -16,27 +17,6 @@ static void tool_on_event(void *arg, const struct rye_event *event)
 {
 	if (event->type == RYE_EVENT_OUTPUT)
 		live_put(arg, event->bytes);
-}
-
-/*
- * What holds the run beside its item: what its launcher was held to, and what was above that. NULL:
- * nothing does; "", which allows nothing: it cannot be told.
- */
-static const char *runner_authority(const struct orders *orders, struct rye_buf *text)
-{
-	const json_t *given = json_object_get(orders->doc, "authority");
-	json_t *within = json_object_get(json_object_get(orders->doc, "request"), "within");
-	auto_json json_t *held =
-		given ? json_parse(span_of(json_string_value(given)), 0, "authority", NULL) :
-			json_object();
-
-	if (!given && !within)
-		return NULL;
-	if (within)
-		json_object_set(held, "within", within);
-	if (held)
-		json_put(text, held, true);
-	return text->failed || !text->len ? "" : text->data;
 }
 
 /* The request as the engine gets it. */
@@ -56,11 +36,14 @@ int runner_execute(const struct orders *orders, runner_status_fn status)
 {
 	auto_live struct live live = { .fd = -1 };
 	auto_buf struct rye_buf message = RYE_BUF_INIT, authority = RYE_BUF_INIT;
+	/* what its launcher was held to, and what was above that */
+	const char *given = json_string_value(json_object_get(orders->doc, "authority"));
+	json_t *within = json_object_get(json_object_get(orders->doc, "request"), "within");
 	struct rye_request request = { .verb = RYE_EXECUTE,
 				       .id = "",
 				       .uid = getuid(),
 				       .keeps = true,
-				       .authority = runner_authority(orders, &authority),
+				       .authority = authority_text(given, within, &authority),
 				       .events = { tool_on_event, &live } };
 	struct rye_options options;
 	struct rye_err err = { 0 };

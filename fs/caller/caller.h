@@ -78,11 +78,13 @@ struct caller_target {
 	enum rye_verb verb;
 	enum rye_kind kind;
 	const char *id;
+	bool persons; /* no verb of an item: for no child of a run, whatever its item names */
 };
 
 /*
  * May it? Refused callers may not, other uids than the owner may not; children of runs may as far
- * as their item's `requires` names the target, and never `sign`. False: why is filled.
+ * as their item's `requires` names the target, and never `sign`. False: why is filled. All that is
+ * refused in the mount is refused here.
  */
 bool caller_may(struct callers *callers, const struct caller *caller,
 		const struct caller_target *target, char why[CALLER_WHY]);

@@ -120,7 +120,7 @@ bool caller_may(struct callers *callers, const struct caller *caller,
 		const struct caller_target *target, char why[CALLER_WHY])
 {
 	const struct ctl *file = ctl_of_verb(target->verb);
-	bool never = file->ways & RYE_WAY_PERSON, may = !never;
+	bool sign = file->ways & RYE_WAY_PERSON;
 	char ref[RYE_ID_MAX + 32];
 
 	if (!caller->allowed) {
@@ -130,14 +130,16 @@ bool caller_may(struct callers *callers, const struct caller *caller,
 	}
 	if (!caller->run)
 		return true;
+	if (target->persons) {
+		snprintf(why, CALLER_WHY, "what a run has started may not use it");
+		return false;
+	}
 	/* for those at the root the engine asks itself, when it knows the item */
-	if (may && file->of)
-		may = rye_run_may(callers->env.rye, caller->run, target->verb, target->kind,
-				  target->id);
-	if (!may)
-		snprintf(why, CALLER_WHY,
-			 "the item that started this process does not name %.60s in its "
-			 "requires",
-			 never ? "sign, which none may," : target->id);
-	return may;
+	if (!sign && (!file->of || rye_run_may(callers->env.rye, caller->run, target->verb,
+					       target->kind, target->id)))
+		return true;
+	snprintf(why, CALLER_WHY,
+		 "the item that started this process does not name %.60s in its requires",
+		 sign ? "sign, which none may," : target->id);
+	return false;
 }

@@ -131,6 +131,9 @@ int pass_may_write(fuse_req_t req, const struct node *node)
 {
 	struct front *front = front_of(req);
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+	/* a child of a run may read spaces/, never write there (docs/security.md) */
+	const struct caller_target target = { RYE_SIGN, RYE_KIND__MAX, "", true };
+	char why[CALLER_WHY];
 	struct caller *caller;
 	int r;
 
@@ -139,10 +142,10 @@ int pass_may_write(fuse_req_t req, const struct node *node)
 	if (ctx->uid != front->uid)
 		return EACCES;
 	caller = caller_identify(front->callers, ctx->pid, ctx->uid);
-	/* a child of a run may read spaces/, never write there (docs/security.md) */
-	r = caller && caller->allowed && caller->run == 0 ? 0 :
-	    caller && caller->unseen			  ? EAGAIN :
-							    EACCES;
+	r = !caller					     ? EACCES :
+	    caller_may(front->callers, caller, &target, why) ? 0 :
+	    caller->unseen				     ? EAGAIN :
+							       EACCES;
 	caller_unref(caller);
 	return r;
 }

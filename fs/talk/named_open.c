@@ -26,7 +26,7 @@ int named_may(fuse_req_t req, const struct named_call *call, bool now, struct ca
 	struct front *front = front_of(req);
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
 	const struct talk_target *target = &call->target;
-	struct caller_target wanted = { target->verb, target->kind, target->id };
+	struct caller_target wanted = { target->verb, target->kind, target->id, false };
 	struct caller *who = now ? caller_examine(front->callers, ctx->pid, ctx->uid) :
 				   caller_identify(front->callers, ctx->pid, ctx->uid);
 	char why[CALLER_WHY];

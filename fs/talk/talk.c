@@ -138,12 +138,9 @@ static struct talk *talk_make(const struct talk_target *target)
 bool talk_may(const struct talk *talk, const struct caller *who, char why[CALLER_WHY])
 {
 	const struct talk_target *of = &talk->target;
-	const struct caller_target target = { of->verb, of->kind, of->id };
+	const struct caller_target target = { of->verb, of->kind, of->id, of->thread };
 
-	if (!of->thread || !who->allowed || !who->run)
-		return caller_may(talk->talks->env.callers, who, &target, why);
-	snprintf(why, CALLER_WHY, "what a run has started may not use it");
-	return false;
+	return caller_may(talk->talks->env.callers, who, &target, why);
 }
 
 static struct talk *talk_with(struct talks *talks, const struct talk_target *target,

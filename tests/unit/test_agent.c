@@ -78,9 +78,11 @@ static void calls_are_read_and_held_to_capabilities(void **state)
 	auto_json json_t *capabilities = json_pack("[s]", "rye.execute.tool.t.one");
 	auto_json json_t *items =
 		json_pack("{s:{s:s, s:s}}", "t_one", "item_id", "t/one", "primary", "execute");
+	auto_json json_t *lists = json_pack("[O]", capabilities);
 	struct agent agent = { .capabilities = capabilities, .palette = { .items = items } };
 
 	(void)state;
+	authority_model(&agent.asker, lists);
 	for (size_t i = 0; i < ARRAY_SIZE(call_cases); i++) {
 		const struct call_case *row = &call_cases[i];
 		auto_json json_t *block = json_pack("{s:s, s:s, s:o}", "id", "c", "name", row->name,
@@ -99,26 +101,32 @@ static void calls_are_read_and_held_to_capabilities(void **state)
 		}
 		tool_call_done(&call);
 	}
+	authority_done(&agent.asker);
 }
 
 /* A list above that lacks it denies what the own one covers. */
 static void every_thread_above_must_allow(void **state)
 {
-	auto_json json_t *own = json_pack("[s]", "rye.execute.*");
-	auto_json json_t *above =
-		json_pack("[[s], [s]]", "rye.execute.tool.*", "rye.execute.tool.t.two");
+	auto_json json_t *lists = json_pack("[[s], [s], [s]]", "rye.execute.*",
+					    "rye.execute.tool.*", "rye.execute.tool.t.two");
 	auto_json json_t *block = json_pack("{s:s, s:s, s:{s:s}}", "id", "c", "name", "rye_execute",
 					    "arguments", "item_id", "tool:t/one");
-	struct agent agent = { .capabilities = own, .above = above };
+	struct agent agent = { .thread_id = "t" };
 	struct tool_call call = { .arguments = NULL };
 	struct rye_err err = { 0 };
 
 	(void)state;
+	/* nor is one allowed anything whose lists are not known yet */
 	assert_works(&err, tool_call_read(&agent, block, &call, &err));
 	assert_refused(&err, RYE_DENIED, tool_call_allowed(&agent, &call, &err));
-	json_array_remove(above, 1);
+	tool_call_done(&call);
+	authority_model(&agent.asker, lists);
+	assert_works(&err, tool_call_read(&agent, block, &call, &err));
+	assert_refused(&err, RYE_DENIED, tool_call_allowed(&agent, &call, &err));
+	json_array_remove(lists, 2);
 	assert_works(&err, tool_call_allowed(&agent, &call, &err));
 	tool_call_done(&call);
+	authority_done(&agent.asker);
 }
 
 /* To search, any capability of the kind will do: what is found is filtered. */
@@ -133,10 +141,11 @@ static void searches_want_a_capability_of_their_kind(void **state)
 		{ "{\"query\": \"w\", \"scope\": \"rye.fetch.tool.knowledge\"}", "no" },
 		{ "{\"query\": \"w\"}", "no" },
 	};
-	auto_json json_t *own = json_pack("[s]", "rye.fetch.knowledge.a.*");
-	struct agent agent = { .capabilities = own };
+	auto_json json_t *lists = json_pack("[[s]]", "rye.fetch.knowledge.a.*");
+	struct agent agent = { .thread_id = "t" };
 
 	(void)state;
+	authority_model(&agent.asker, lists);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		auto_json json_t *block = json_pack("{s:s, s:s, s:o}", "id", "c", "name",
 						    i % 2 ? "rye_search" : "rye_fetch", "arguments",
@@ -149,6 +158,7 @@ static void searches_want_a_capability_of_their_kind(void **state)
 				    cases[i][1]);
 		tool_call_done(&call);
 	}
+	authority_done(&agent.asker);
 }
 
 /* One that cannot even open the registry: what its launcher has reserved for it is given back. */

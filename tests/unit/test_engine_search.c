@@ -114,16 +114,18 @@ static void what_may_not_be_read_is_not_found(void **state)
 {
 	static const char request[] = "{\"query\": \"bash\", \"scope\": \"tool\", \"limit\": 1}";
 	auto_json json_t *doc = json_loads(request, 0, NULL);
-	auto_json json_t *held = json_pack("{s:[[s], [s, s]]}", "capabilities", "rye.fetch.*",
-					   "rye.fetch.tool.x.*", "rye.execute.tool.*");
+	auto_json json_t *lists = json_pack("[[s], [s, s]]", "rye.fetch.*", "rye.fetch.tool.x.*",
+					    "rye.execute.tool.*");
+	auto_authority struct authority model;
 	auto_json json_t *reply = NULL;
 	struct rye_err err = { 0 };
 	struct bench b;
 
+	authority_model(&model, lists);
 	corpus(&b);
-	assert_works(&err,
-		     api_search_reply(b.rye, &(struct exec_search){ .request = doc, .held = held },
-				      &reply, &err));
+	assert_works(&err, api_search_reply(
+				   b.rye, &(struct exec_search){ .request = doc, .asker = &model },
+				   &reply, &err));
 	assert_string_equal(json_str(json_array_get(json_object_get(reply, "results"), 0), "id"),
 			    "x/other");
 	assert_int_equal(json_int(reply, "total", 0), 1);

@@ -254,7 +254,11 @@ static void what_calls_the_graph_holds_it(void **state)
 		  "  start: s\n  nodes: {s: {action: {primary: fetch, item_id: 'tool:t/add'}}}\n");
 	held_wants(p, "{\"capabilities\":[" T_ALL "]}",
 		   "{\"error\":\"~Permission denied: 'rye.fetch.tool.t.add'\"}");
-	held_wants(p, "{\"capabilities\":[[\"rye.fetch.*\"]]}", "{\"status\":\"success\"}");
+	/* nor the graph itself, though its caller asks before */
+	held_wants(p, "{\"capabilities\":[[\"rye.fetch.*\"]]}",
+		   "{\"error\":\"~Permission denied: 'rye.execute.tool.t.a' not covered\"}");
+	held_wants(p, "{\"capabilities\":[[\"rye.fetch.*\", \"rye.execute.tool.t.a\"]]}",
+		   "{\"status\":\"success\"}");
 }
 
 static void knowledge_directives_and_fetch(void **state)

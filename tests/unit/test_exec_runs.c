@@ -491,41 +491,6 @@ static void going_on_as_a_thread(void **state)
 	exec_place_open(p);
 }
 
-static void capability_patterns(void **state)
-{
-	static const struct {
-		const char *list, *ref;
-		bool ok;
-	} rows[] = {
-		{ "[\"rye.execute.tool.rye.bash.*\"]", "tool:rye/bash/bash", true },
-		{ "[\"rye.execute.*\"]", "tool:rye/bash/bash", true },
-		{ "[\"rye.*\"]", "directive:a", true },
-		{ "[\"rye.execute\"]", "directive:a", true },
-		{ "[\"rye.execute.tool\"]", "tool:a/b", true },
-		{ "[\"rye.execute.tool\"]", "directive:a", false },
-		{ "[\"rye.execute.tool.a\"]", "tool:a/b", false },
-		{ "[\"rye.execute.tool.a.b\"]", "tool:a/b", true },
-		/* a directory tool has two names: capabilities_whole */
-		{ "[\"rye.execute.tool.a.b\"]", "tool:a/b/b", false },
-		{ "[\"rye.execute.tool.b\"]", "tool:b/b", false },
-		{ "[\"rye.execute.tool.a.b\"]", "tool:a/b/c", false },
-		{ "[\"rye.execute.tool.a.b\"]", "tool:a/b/bb", false },
-		{ "[\"rye.execute.tool.a.bb\"]", "tool:a/bb/b", false },
-		{ "[\"rye.execute.tool.a\"]", "tool:a/b/b", false },
-		{ "[\"rye.execute.directive.a.b\"]", "directive:a/b/b", false },
-		{ "[\"rye.execute.tool.a.?\"]", "tool:a/b", true },
-		{ "[\"rye.sign.*\", \"fs.write\", \"*\"]", "tool:a/b", false },
-		{ "[]", "tool:a", false },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		auto_json json_t *list = json_loads(rows[i].list, 0, NULL);
-
-		assert_int_equal(runs_match(list, "execute", rows[i].ref), rows[i].ok);
-	}
-	assert_false(runs_match(NULL, "execute", "tool:a"));
-}
-
 /* Only what is the short name of a tool is made its id; what has a wildcard or is no tool stays. */
 static void whole_names(void **state)
 {
@@ -592,6 +557,45 @@ static void all_are_cancelled(void **state)
 	runs_close(runs);
 }
 
+/* What holds children of a run: its list and those of all above it, and its own confinement alone. */
+static void every_run_above_holds(void **state)
+{
+	static const struct call_ops none = { 0 };
+	static const char *const lists[] = { "[\"rye.execute.tool.t.*\"]", "[\"rye.execute\"]",
+					     "[\"rye.execute.tool\"]" };
+	const struct exec_place *p = *state;
+	struct runs *runs = p->exec->runs;
+	struct rye_call *call = call_new(&none, NULL, told_nothing, NULL);
+	struct rye_outcome outcome = { .code = RYE_CANCELLED, .message = "" };
+	struct living *living[ARRAY_SIZE(lists)];
+	auto_authority struct authority asker;
+	struct confine limit = { .net = true };
+	uint64_t last;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		auto_json json_t *list = json_loads(lists[i], 0, NULL);
+
+		living[i] = runs_begin(runs, call, i ? living[i - 1]->number : 0);
+		runs_item(runs, living[i], list, (struct confine){ .write = i == 2 });
+	}
+	authority_init(&asker, ASKER_RUN);
+	runs_authority(p->exec, living[2]->number, &asker, &limit);
+	assert_int_equal(json_array_size(asker.running), ARRAY_SIZE(lists));
+	assert_true(limit.write && !limit.net);
+	assert_true(exec_run_may(p->exec, living[2]->number, RYE_RUN, RYE_TOOL, "t/b"));
+	assert_false(exec_run_may(p->exec, living[2]->number, RYE_RUN, RYE_TOOL, "u/c"));
+	/* one above is over: what is below may read, but run nothing any more */
+	runs_end(runs, living[0]);
+	assert_false(exec_run_may(p->exec, living[2]->number, RYE_RUN, RYE_TOOL, "t/b"));
+	assert_true(exec_run_may(p->exec, living[2]->number, RYE_FETCH, RYE_KIND__MAX, ""));
+	last = living[2]->number;
+	runs_end(runs, living[1]);
+	runs_end(runs, living[2]);
+	assert_false(exec_run_may(p->exec, last, RYE_FETCH, RYE_KIND__MAX, ""));
+	call_finish(call, &outcome);
+	rye_call_unref(call);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -604,7 +608,7 @@ int main(void)
 		exec_test(siblings_share_a_place),
 		exec_test(going_on_as_a_thread),
 		cmocka_unit_test(all_are_cancelled),
-		cmocka_unit_test(capability_patterns),
+		exec_test(every_run_above_holds),
 		exec_test(whole_names),
 		exec_test(at_once),
 	};

@@ -345,12 +345,59 @@ static int session_and_filter(void)
 	return no_new_privs();
 }
 
+/* Every sort of caller with every sort of file, and the reason of each refusal. */
+static void who_may_use_what(void **state)
+{
+	static const struct caller_target targets[] = {
+		{ RYE_RUN, RYE_TOOL, "a/b", false }, /* beside an item */
+		{ RYE_EXECUTE, RYE_KIND__MAX, "", false }, /* at the root: the engine asks itself */
+		{ RYE_FETCH, RYE_KIND__MAX, "", false },   { RYE_SIGN, RYE_KIND__MAX, "", false },
+		{ RYE_RUN, RYE_KIND__MAX, "", true }, /* a thread's ctl, spaces/ */
+	};
+	static const struct {
+		const char *name;
+		bool allowed, confined, named; /* by the guard; its item names what is asked */
+		uint64_t run;
+		const char *want; /* y: yes; guard, confined, not named, signing, persons */
+	} rows[] = {
+		{ "a person", true, false, false, 0, "yyyyy" },
+		{ "another user", false, false, true, 0, "ggggg" },
+		{ "a process in a sandbox", false, true, true, 0, "ccccc" },
+		{ "a child of a run", true, false, true, 7, "yyysp" },
+		{ "a child whose item does not name it", true, false, false, 7, "nyysp" },
+		{ "a child in a sandbox of its own", false, true, true, 7, "ccccc" },
+	};
+	struct callers *callers = open_callers(false);
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		for (size_t t = 0; t < sizeof(targets) / sizeof(targets[0]); t++) {
+			struct caller who = { .allowed = rows[i].allowed,
+					      .confined = rows[i].confined,
+					      .why = "guarded",
+					      .run = rows[i].run };
+			char why[CALLER_WHY] = "", want = rows[i].want[t];
+			bool may;
+
+			fake_may = rows[i].named;
+			may = caller_may(callers, &who, &targets[t], why);
+			if (may != (want == 'y') || (want == 'g' && strcmp(why, "guarded") != 0) ||
+			    (want == 'c' &&
+			     !strstr(why, "confined: guarded; mend with: ryefs execute")) ||
+			    (want == 'n' && !strstr(why, "does not name a/b")) ||
+			    (want == 's' && !strstr(why, "sign, which none may")) ||
+			    (want == 'p' && !strstr(why, "what a run has started")))
+				fail_msg("%s, target %zu: %d '%s', wanted %c", rows[i].name, t, may,
+					 why, want);
+		}
+	callers_close(callers);
+}
+
 /* A child of a run is measured against its run, and may what `requires` names. */
 static void children_of_runs(void **state)
 {
 	struct callers *callers = open_callers(false);
-	struct caller_target run = { RYE_RUN, RYE_TOOL, "a/b" };
-	struct caller_target sign = { RYE_SIGN, RYE_TOOL, "" };
+	struct caller_target run = { RYE_RUN, RYE_TOOL, "a/b", false };
+	struct caller_target sign = { RYE_SIGN, RYE_TOOL, "", false };
 	pid_t child = spawn(session_and_filter), stranger = spawn(no_new_privs);
 	struct caller *caller;
 	char why[CALLER_WHY];
@@ -815,6 +862,7 @@ int main(void)
 		cmocka_unit_test(confined),
 		cmocka_unit_test(confined_since),
 		cmocka_unit_test(same_root_of_another_mount),
+		cmocka_unit_test(who_may_use_what),
 		cmocka_unit_test(children_of_runs),
 		cmocka_unit_test(the_whole_line),
 		cmocka_unit_test(adopted_children),
