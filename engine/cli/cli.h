@@ -10,6 +10,7 @@
 
 #include <rye/ryefs.h>
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -92,9 +93,12 @@ struct cli_word {
 /* The word that was typed, or the first one of them where none was; exit status. */
 int cli_words(struct cli *cli, const struct cli_word *words, size_t n);
 
-const struct cli_verb *cli_verbs(size_t *ret_n); /* all of them, the hidden ones too */
-bool cli_wants_operands(const char *word); /* is it a verb that does nothing without? */
-int cli_unknown(int argc, char **argv); /* unknown.c: argv[1] is no verb; exit status */
+/* In the table of all verbs, the hidden ones too, which ends with one without a name (verb_table.c). */
+const struct cli_verb *cli_find(const struct cli_verb *verbs, const char *word);
+/* unknown.c: the verb that a misspelt word is nearest to, or NULL. */
+const char *unknown_near(const struct cli_verb *verbs, const char *word);
+/* argv[1] is no verb; exit status. */
+int cli_unknown(const struct cli_verb *verbs, int argc, char **argv);
 /* Reads the words behind the verb and does it; exit status. */
 int cli_run(struct cli cli, int argc, char **argv);
 /* After cli_open: the command that edits the item, or makes it where there is none; NULL: no name. */
@@ -126,7 +130,8 @@ struct rye *cli_engine_for(struct cli *cli, const char *project);
 int cli_open(struct cli *cli, enum cli_need need);
 
 void mount_help(FILE *to); /* mount_help.c */
-void call_block_signals(void); /* follow/waiting.c: what CLI_WAITS does, before cli_open */
+void cli_signals(sigset_t *ret); /* those that end what is waited for */
+void cli_block_signals(void); /* what CLI_WAITS does, before cli_open */
 
 /* ---- fail.c ---- */
 
@@ -223,7 +228,6 @@ int own_key_make(struct cli *cli, enum rye_keygen how, char ret_fp[17], struct r
 bool own_key_is_ready(struct cli *cli);
 
 /* mounted.c: which mounts of ours the kernel has, and ending them. */
-
 /* The absolute path of each; nonzero stops and is returned. */
 int mounts_each(int (*fn)(void *arg, const char *path), void *arg);
 bool mounts_has(const char *path);
@@ -282,7 +286,6 @@ int outside_read(const char *const argv[], struct rye_buf *ret);
 int signed_diff(struct cli *cli, const struct signed_file *file, FILE *to);
 
 /* merging.c: git is told that `ryefs merge` merges items, and shows them. */
-
 /* Does git version the project, and has this clone not been told? */
 bool merging_lacks(const char *project);
 /* What was written is added to made, as a path below .ai. */
@@ -297,7 +300,6 @@ enum hidden_line { HIDDEN_NONE, HIDDEN_LINE, HIDDEN_CUT };
 enum hidden_line hidden_line(const char *prompt, struct rye_buf *ret);
 
 /* parameters.c: wrong parameters, and the call that would do. */
-
 struct corrected; /* format/format.h */
 /* The call as it was typed with the faults put right, as KEY=VALUE words. */
 char *parameters_example(const struct cli *cli, const struct corrected *fault);
@@ -307,13 +309,11 @@ void parameters_table(const json_t *schema, FILE *to);
 json_t *parameters_repaired(const char *typed);
 
 /* sample.c: the items that `ryefs init --sample` writes. */
-
 struct sample {
 	const char *path; /* below .ai */
 	const char *ref;
 	const char *text;
 };
-
 const struct sample *sample_rows(size_t *ret_n);
 
 #endif

@@ -11,8 +11,6 @@
 #include "scope.h"
 #include "str.h"
 
-#include <rye/ryefs.h>
-
 #include <string.h>
 #include <unistd.h>
 
@@ -48,23 +46,20 @@ static const struct unknown_word {
 	{ "wait", "threads wait", "threads" },
 };
 
-const char *rye_cli_suggest(const char *word)
+const char *unknown_near(const struct cli_verb *verbs, const char *word)
 {
 	struct near_word near = { .word = word, .nearest = 3 }; /* further away is another word */
-	const struct cli_verb *verbs;
-	size_t n;
 
 	if (strlen(word) < 2)
 		return NULL;
 	near_offer(&near, "mount", "mount");
-	verbs = cli_verbs(&n);
-	for (size_t i = 0; i < n; i++)
-		if (!(verbs[i].traits & CLI_HIDDEN))
-			near_offer(&near, verbs[i].name, verbs[i].name);
+	for (; verbs->name; verbs++)
+		if (!(verbs->traits & CLI_HIDDEN))
+			near_offer(&near, verbs->name, verbs->name);
 	return near.best;
 }
 
-static const char *unknown_meant(const char *word, bool operands)
+static const char *unknown_meant(const struct cli_verb *verbs, const char *word, bool operands)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		const struct unknown_word *row = &words[i];
@@ -73,7 +68,7 @@ static const char *unknown_meant(const char *word, bool operands)
 			continue;
 		return operands || !row->alone ? row->with : row->alone;
 	}
-	return rye_cli_suggest(word);
+	return unknown_near(verbs, word);
 }
 
 /* ---- an editor is wanted ---- */
@@ -196,9 +191,17 @@ static int lacks_mountpoint(const char *source)
 	return CLI_USAGE;
 }
 
-int cli_unknown(int argc, char **argv)
+/* Is it a verb that does nothing without operands? */
+static bool unknown_wants(const struct cli_verb *verbs, const char *word)
 {
-	const char *word = argv[1], *meant = unknown_meant(word, argc > 2);
+	const struct cli_verb *verb = cli_find(verbs, word);
+
+	return verb ? verb->min > 0 : !strcmp(word, "mount");
+}
+
+int cli_unknown(const struct cli_verb *verbs, int argc, char **argv)
+{
+	const char *word = argv[1], *meant = unknown_meant(verbs, word, argc > 2);
 	auto_buf struct rye_buf mend = RYE_BUF_INIT;
 
 	if (access(word, F_OK) == 0 && argc == 2)
@@ -210,7 +213,7 @@ int cli_unknown(int argc, char **argv)
 		buf_addc(&mend, ' ');
 		buf_shell(&mend, argv[i]);
 	}
-	if (meant && argc == 2 && cli_wants_operands(meant))
+	if (meant && argc == 2 && unknown_wants(verbs, meant))
 		buf_adds(&mend, " --help");
 	fputs("ryefs: \"", stderr);
 	out_text(stderr, word);

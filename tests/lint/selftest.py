@@ -67,7 +67,7 @@ TREE = {
     "fs/core/ctl.h": CTL_TABLE,
     "docs/files.md": "| `output` | 0400 | tool, knowledge | a |\n| `sign` | 0600 | b |\n| `spaces/` | c | d |\n",
     "engine/cli/doctor/clash.c": SPDX + "static const int a;\n",
-    "engine/cli/cli.c": VERB_TABLE,
+    "engine/cli/verb/verb_table.c": VERB_TABLE,
     "docs/man/ryefs.1.scd": "ryefs(1)\n\n*wait*=_S_\n\n*keys*\n\tLists.\n",
     "fs/mount/mount_options.c": SPDX + 'static const struct row rows[] = {\n\t{ "wait=", OPT_WAIT },\n\t{ "rw", OPT_MOUNT8 },\n};\n',
     "engine/cli/mount_help.c": SPDX + 'static const char *const t[] = { "wait=SECONDS" };\n',

@@ -75,7 +75,7 @@ def check_files(root):
 
 
 def check_verbs(root):
-    source = "engine/cli/cli.c"
+    source = "engine/cli/verb/verb_table.c"
     if not present(root, source):
         return
     verbs = [m[1] for m in VERB_ROW.finditer(cscan.read(root, source)) if "CLI_HIDDEN" not in m[2]]

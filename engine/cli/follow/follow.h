@@ -79,7 +79,7 @@ bool forked_signal(struct forked *forked);
 /* Standard input can be read; true: Enter, it is left to itself. */
 bool forked_left(struct forked *forked);
 
-/* verb_execute.c, executed.c: one call of `ryefs execute`. */
+/* executed.c: one call of `ryefs execute`. */
 
 /* The item's schema, a new reference; NULL: values are guessed and the engine judges them. */
 json_t *execute_schema(struct cli *cli, const char *ref);
@@ -92,9 +92,9 @@ struct executed {
 };
 int executed_tell(struct cli *cli, const struct executed *executed); /* exit status */
 
-/* verb_threads.c: a thread's file without its last newline, to free; NULL: not there. */
+/* threads_shown.c: a thread's file without its last newline, to free; NULL: not there. */
 char *threads_fact(struct cli *cli, const char *id, const char *name);
-/* threads_shown.c: words of `ryefs threads`, each with its exit status. id NULL: of all threads. */
+/* Words of `ryefs threads`, each with its exit status. id NULL: of all threads. */
 int threads_tree(struct cli *cli, const char *id);
 int threads_cost(struct cli *cli, const char *id);
 /* Waits until a thread that has just been started can be told something, but not long. */

@@ -12,6 +12,18 @@
 #include <string.h>
 #include <time.h>
 
+char *threads_fact(struct cli *cli, const char *id, const char *name)
+{
+	struct rye_blob *blob = NULL;
+	char *text = NULL;
+
+	if (rye_thread_file(cli->rye, id, name, &blob, NULL))
+		return NULL;
+	text = span_dup(span_trim((struct rye_span){ blob->data, blob->len }));
+	rye_blob_unref(blob);
+	return text;
+}
+
 /* A registry from elsewhere may say that two are each other's parents. */
 #define TREE_DEPTH 64
 #define TAIL_STEP (64u << 10)

@@ -27,24 +27,6 @@ struct waiting {
 	int gone; /* eventfd: standard output's reader has gone; -1: not looked at */
 };
 
-static void fill_signals(sigset_t *set)
-{
-	sigemptyset(set);
-	sigaddset(set, SIGINT);
-	sigaddset(set, SIGTERM);
-	sigaddset(set, SIGHUP);
-}
-
-void call_block_signals(void)
-{
-	sigset_t set;
-
-	fill_signals(&set);
-	/* The engine's thread that reaps learns by it of dead orphans. */
-	sigaddset(&set, SIGCHLD);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-}
-
 /* ---- output as it comes, on the thread that tells events ---- */
 
 /*
@@ -203,7 +185,7 @@ static int open_fds(struct waiting *waiting, int *ret_signal_fd)
 {
 	sigset_t set;
 
-	fill_signals(&set);
+	cli_signals(&set);
 	waiting->event = eventfd(0, EFD_CLOEXEC);
 	*ret_signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return waiting->event < 0 || *ret_signal_fd < 0 ? -errno : 0;

@@ -7,7 +7,6 @@
 
 #include "cli/cli.h"
 
-int mcp_serve_word(struct cli *cli); /* mcp_serve.c */
 /* mcp_servers.c: the servers whose tools are items. */
 int mcp_add_word(struct cli *cli);
 int mcp_list_word(struct cli *cli);

@@ -17,28 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-json_t *execute_schema(struct cli *cli, const char *ref)
-{
-	const char *id = ref;
-	enum rye_kind wanted = id_split(ref, &id);
-
-	for (int kind = 0; kind < RYE_KIND__MAX; kind++) {
-		struct rye_ask ask = { (enum rye_kind)kind, id, RYE_VIEW_SCHEMA, NULL };
-		struct rye_blob *blob = NULL;
-		json_t *schema;
-
-		if (!rye_kind_has(ask.kind, RYE_KIND_PARAMETERS) ||
-		    (wanted != RYE_KIND__MAX && wanted != ask.kind))
-			continue;
-		if (rye_view(cli->rye, &ask, &blob, NULL))
-			continue;
-		schema = json_loadb(blob->data, blob->len, 0, NULL);
-		rye_blob_unref(blob);
-		return schema;
-	}
-	return NULL;
-}
-
 static bool allows_text(const json_t *type)
 {
 	if (json_is_string(type))

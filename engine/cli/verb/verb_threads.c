@@ -13,18 +13,6 @@
 
 #define FACT_MAX 512 /* longer files are contents, not facts */
 
-char *threads_fact(struct cli *cli, const char *id, const char *name)
-{
-	struct rye_blob *blob = NULL;
-	char *text = NULL;
-
-	if (rye_thread_file(cli->rye, id, name, &blob, NULL))
-		return NULL;
-	text = span_dup(span_trim((struct rye_span){ blob->data, blob->len }));
-	rye_blob_unref(blob);
-	return text;
-}
-
 static int add_thread(void *arg, const struct rye_thread_row *thread)
 {
 	json_t *rows = arg, *row = json_object();
@@ -258,7 +246,7 @@ int verb_threads(struct cli *cli)
 	if (word->fn && cli->argc > 2)
 		return cli_complain(cli, CLI_USAGE, NULL, "%s wants one thread's id", name);
 	if (word->fn == verb_threads_await)
-		call_block_signals();
+		cli_block_signals();
 	status = cli_open(cli, CLI_PROJECT);
 	if (status != CLI_OK)
 		return status;

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of verbs: --help, --version, and from a first word to its verb. A verb is a row here, a
+ * declaration in cli.h and a file of its own; it sees the engine through rye.h only.
+ */
+#include <rye/ryefs.h>
+
+#include "cli/cli.h"
+#include "scope.h"
+
+#include <string.h>
+
+#define REFS                                                                                  \
+	"REF is an ID, KIND:ID as in tool:rye/bash/bash, a pattern as in 'tool:my/*', or a\n" \
+	"path: of the source, or of anything of the item's in a mount.\n"
+
+static const struct cli_verb verbs[] = {
+	{ .name = "complete",
+	  .usage = "[WORD]",
+	  .help = "what a reference that begins so may become (for the shells)",
+	  .max = 1,
+	  .traits = CLI_HIDDEN,
+	  .run = verb_complete },
+	{ .name = "diff",
+	  .usage = "[REF...]",
+	  .help = "show what changed in refused items since they were signed",
+	  .more = REFS
+	  "Where git, a copy beside the file (FILE~) or another space still has it as it was.",
+	  .max = -1,
+	  .traits = CLI_REFS | CLI_OPENS,
+	  .run = verb_diff },
+	{ .name = "doctor",
+	  .usage = "",
+	  .help = "say what is wrong with this workspace and machine, and what mends it",
+	  .more = "Exit status 1 when something wants mending.",
+	  .traits = CLI_WARNS | CLI_OPENS,
+	  .run = verb_doctor },
+	{ .name = "execute",
+	  .usage = "REF [JSON | - | KEY=VALUE...]",
+	  .help = "run a tool, follow a directive, consult knowledge",
+	  .more = REFS
+	  "Parameters are one JSON object (- reads it from standard input), or KEY=VALUE\n"
+	  "words: VALUE is text where the item's schema says so, else JSON if it reads\n"
+	  "as JSON; KEY:=JSON is always JSON. Prints the output as it comes.",
+	  .min = 1,
+	  .max = -1,
+	  .traits = CLI_REFS | CLI_WAITS,
+	  .run = verb_execute },
+	{ .name = "fetch",
+	  .usage = "REF",
+	  .help = "print an item's source, or copy it to another space",
+	  .more = REFS "Only verified bytes are printed.",
+	  .min = 1,
+	  .max = 1,
+	  .traits = CLI_REFS | CLI_WRITES | CLI_WAITS | CLI_OPENS_ANY,
+	  .run = verb_fetch },
+	{ .name = "init",
+	  .usage = "[DIR]",
+	  .help = "make DIR a workspace: directories, a signing key if you have none",
+	  .more = "What is there already is left alone.",
+	  .max = 1,
+	  .traits = CLI_WRITES,
+	  .run = verb_init },
+	{ .name = "keygen",
+	  .usage = "",
+	  .help = "make your signing key and trust it",
+	  .more = "It lies in your user space, in .ai/config/keys/signing, readable by you alone.\n"
+		  "With --force the one before stays beside it as private_key.pem.old, until the next.",
+	  .traits = CLI_WRITES | CLI_OPENS_ANY,
+	  .run = verb_keygen },
+	{ .name = "keys",
+	  .usage = "",
+	  .help = "list the keys there are and which of them count",
+	  .traits = CLI_OPENS_ANY,
+	  .run = verb_keys },
+	{ .name = "mcp",
+	  .usage =
+		  "[serve] | add NAME URL [\"HEADER: VALUE\"...] |\n"
+		  "       add NAME [VAR=VALUE...] -- COMMAND [ARG...] | list | refresh NAME | remove NAME",
+	  .help = "be a server of the Model Context Protocol; make items of other servers' tools",
+	  .more = "serve, or no word: the workspace for a client that starts this and speaks through\n"
+		  "standard input and output, or with --http for clients on this machine that know the\n"
+		  "token, with --unix for yours that connect to a socket. Items run with your rights:\n"
+		  "say --read-only to one that is only to read.\n\n"
+		  "add shows what will run, and each text that a model would see, and asks; then the\n"
+		  "server and its tools are items, signed with your key: mcp/NAME/TOOL. refresh shows\n"
+		  "what the server has changed since, and asks. Values may name ${VARIABLES} and\n"
+		  "secrets, which are filled in when the server is called.",
+	  .max = -1,
+	  .seek = "ryefs mcp list",
+	  .traits = CLI_WRITES | CLI_WAITS,
+	  .run = verb_mcp },
+	{ .name = "merge",
+	  .usage = "BASE OURS THEIRS PATH | --textconv FILE",
+	  .help = "merges items for git, which calls it; ryefs init tells git so",
+	  .min = 1,
+	  .max = 4,
+	  .traits = CLI_HIDDEN,
+	  .run = verb_merge },
+	{ .name = "minder",
+	  .usage = "",
+	  .help = "ends what a killed engine has left behind; started by the engine, not by hand",
+	  .max = 1,
+	  .traits = CLI_HIDDEN,
+	  .run = verb_minder },
+	{ .name = "search",
+	  .usage = "WORD...",
+	  .help = "find items; \"a phrase\", AND, OR, NOT and * are understood",
+	  .min = 1,
+	  .max = -1,
+	  .traits = CLI_OPENS_ANY,
+	  .run = verb_search },
+	{ .name = "secret",
+	  .usage = "set NAME | list | rm NAME",
+	  .help = "values for items that ask for ${NAME}, kept encrypted",
+	  .more = "set reads the value from standard input, or asks for it without showing it; an\n"
+		  "argument would be seen by every process. An item whose signed text asks for NAME\n"
+		  "gets it where neither the environment nor, for items of the project, its .env has it.",
+	  .max = -1,
+	  .seek = "ryefs secret list",
+	  .traits = CLI_WRITES,
+	  .run = verb_secret },
+	{ .name = "sign",
+	  .usage = "REF... | --all | -i [REF...]",
+	  .help = "sign items of the project (or, with --space user, of yours)",
+	  .more = REFS
+	  "--all and patterns leave alone what is good, whoever signed it, and tell what\n"
+	  "another key signed that is not: name it, or say -i or --take-over.",
+	  .max = -1,
+	  .traits = CLI_REFS | CLI_WRITES,
+	  .run = verb_sign },
+	{ .name = "thread-run",
+	  .usage = "",
+	  .help = "the runner of a thread; started by the engine, not by hand",
+	  .max = 1, /* for the processes that look at it: spawn_runner.c */
+	  .traits = CLI_HIDDEN,
+	  .run = verb_thread_run },
+	{ .name = "threads",
+	  .usage = "[list | VERB ID [WORD...]]",
+	  .help = "runs that go on by themselves: see, await, end and forget them",
+	  .more = "VERB is show, tail, wait, tree, cost, cancel, kill or delete; of a model's thread also\n"
+		  "say TEXT, limit NAME=VALUE, handoff, verify and, when it has ended, resume TEXT. tree\n"
+		  "and cost without ID are of all threads.\n"
+		  "wait prints the final status; its exit status is 0 for \"completed\".",
+	  .max = -1,
+	  .seek = "ryefs threads list",
+	  .run = verb_threads },
+	{ .name = "trust",
+	  .usage = "KEY",
+	  .help = "trust a public key: a PEM or key file, a fingerprint, or \"self\"",
+	  .more = "A fingerprint is looked for among the project's own key files, which do not\n"
+		  "count until you say so here: whose key it is and where it lies is shown, and\n"
+		  "you are asked. The key is added to your user space.",
+	  .min = 1,
+	  .max = 1,
+	  .seek = "ryefs keys",
+	  .traits = CLI_WRITES | CLI_OPENS_ANY,
+	  .run = verb_trust },
+	{ .name = "umount",
+	  .usage = "MOUNTPOINT",
+	  .help = "end a mount; runs that it waits for are cancelled",
+	  .min = 1,
+	  .max = 1,
+	  .run = verb_umount },
+	{ .name = "untrust",
+	  .usage = "FINGERPRINT",
+	  .help = "take a key out of your user space's trusted ones",
+	  .min = 1,
+	  .max = 1,
+	  .seek = "ryefs keys",
+	  .traits = CLI_WRITES | CLI_OPENS_ANY,
+	  .run = verb_untrust },
+	{ .name = "verify",
+	  .usage = "[REF...]",
+	  .help = "check signatures: of every item, or of those named",
+	  .more = REFS "Without REF only what is refused is printed, many of one cause as one.",
+	  .max = -1,
+	  .traits = CLI_REFS,
+	  .run = verb_verify },
+	{ .name = NULL },
+};
+
+bool rye_cli_knows(const char *word)
+{
+	static const char *const own[] = { "--help", "-h", "help", "--version", "-V" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		if (!strcmp(own[i], word))
+			return true;
+	return cli_find(verbs, word) != NULL;
+}
+
+const char *rye_cli_suggest(const char *word)
+{
+	return unknown_near(verbs, word);
+}
+
+static void help_all(FILE *to)
+{
+	fputs("ryefs: a file system over a signed .ai workspace\n\n"
+	      "usage: ryefs [mount] SOURCE MOUNTPOINT [-o OPTION,...] [-f] [-d]\n"
+	      "       ryefs VERB [OPTION...] [OPERAND...]\n\n"
+	      "  mount     show SOURCE/.ai, verified, at MOUNTPOINT (ryefs mount --help)\n",
+	      to);
+	for (const struct cli_verb *at = verbs; at->name; at++)
+		if (!(at->traits & CLI_HIDDEN))
+			fprintf(to, "  %-9s %s\n", at->name, at->help);
+	fputs("\nryefs VERB --help says more; man ryefs, man 7 ryefs. Exit status: 0 well,\n"
+	      "1 failed, 2 wrong call, 3 not found, 4 refused (signature, trust), 5 denied.\n",
+	      to);
+}
+
+int rye_cli_main(int argc, char **argv, rye_cli_name_fn is_control)
+{
+	const char *word = argc > 1 ? argv[1] : "";
+	const struct cli_verb *verb = cli_find(verbs, word);
+
+	if (verb)
+		return cli_run((struct cli){ .verb = verb, .is_control = is_control }, argc - 2,
+			       argv + 2);
+	if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
+		printf("ryefs %s\n", RYE_VERSION);
+		return CLI_OK;
+	}
+	if (!strcmp(word, "mount") ||
+	    (!strcmp(word, "help") && argc == 3 && !strcmp(argv[2], "mount"))) {
+		mount_help(stdout);
+		return CLI_OK;
+	}
+	if (!strcmp(word, "help") && argc == 3 && (verb = cli_find(verbs, argv[2]))) {
+		options_help(verb, stdout);
+		return CLI_OK;
+	}
+	if (!*word || !rye_cli_knows(word)) {
+		if (*word)
+			return cli_unknown(verbs, argc, argv);
+		help_all(stderr);
+		return CLI_USAGE;
+	}
+	help_all(stdout);
+	return CLI_OK;
+}
