@@ -8,20 +8,29 @@
 #include "bounds.h"
 #include "item/item.h"
 
-struct planner;
-struct plan;
-struct prim_run;
-struct result;
-
 /*
- * prim.c: the table of primitives, by id. A new one is one file prim_NAME.c and one row.
+ * prim.c: the primitives, by id. What carries one out is `prim_NAME` of run/prim_NAME.c.
  */
+
+/* ROW(NUMBER, name, members of struct prim). A new one is that file and a row. */
+#define PRIMS(ROW)                                                                         \
+	ROW(GRAPH, graph, .ids = { "rye/core/primitives/graph" }, .names_threads = true)   \
+	ROW(HTTP, http, .ids = { "rye/core/primitives/http_client" }, .config_asks = true) \
+	ROW(MCP, mcp, .ids = { "rye/core/primitives/mcp" }, .own_output = true)            \
+	ROW(MCP_SERVERS, mcp_servers, .ids = { "rye/core/primitives/mcp_servers" })        \
+	ROW(SUBPROCESS, subprocess,                                                        \
+	    .ids = { "rye/core/primitives/execute", "rye/core/primitives/subprocess" },    \
+	    .starts_command = true)
+
+#define PRIM_NUMBER(number, ...) PRIM_##number,
+enum prim_number { PRIMS(PRIM_NUMBER) PRIM__MAX };
+#undef PRIM_NUMBER
 
 /* Names of one primitive. */
 #define PRIM_IDS 2
 
-/* One primitive; prim_NAME.c defines it as `const struct prim prim_NAME`. */
 struct prim {
+	enum prim_number number;
 	const char *ids[PRIM_IDS];
 	/* It starts the program of config.command: a shell script without one is given to bash. */
 	bool starts_command;
@@ -31,18 +40,6 @@ struct prim {
 	bool own_output;
 	/* Ids of its threads begin with the item's, not with chance. */
 	bool names_threads;
-	/*
-	 * Takes parameters that are the primitive's own out of params, before they are checked;
-	 * *ret_checked: whether what is left has to fit the item's schema. NULL: there are none.
-	 */
-	json_t *(*take_params)(json_t *params, bool *ret_checked);
-	/* Of plan->own, what only this primitive needs: zero when `plan` fills it. */
-	size_t own_size;
-	/* May fail with RYE_INVALID. */
-	int (*plan)(struct planner *planner, struct plan *plan, struct rye_err *err);
-	/* Carries it out on a worker thread. What goes wrong is a result too. */
-	void (*run)(struct prim_run *run, const struct plan *plan, struct result *ret);
-	void (*done)(void *own); /* frees what is in it, not it */
 };
 
 const struct prim *prim_find(const char *id); /* NULL: no primitive of ours */

@@ -9,26 +9,15 @@
 
 #include <string.h>
 
-/* One row for each prim_NAME.c. */
-#define PRIMS(ROW)       \
-	ROW(graph)       \
-	ROW(http)        \
-	ROW(mcp)         \
-	ROW(mcp_servers) \
-	ROW(subprocess)
+#define PRIM_ROW(number, name, ...) { PRIM_##number, __VA_ARGS__ },
 
-#define DECLARED(name) extern const struct prim prim_##name;
-#define LISTED(name) &prim_##name,
-
-PRIMS(DECLARED)
-
-static const struct prim *const rows[] = { PRIMS(LISTED) };
+static const struct prim rows[] = { PRIMS(PRIM_ROW) };
 
 const struct prim *prim_find(const char *id)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		for (size_t k = 0; k < PRIM_IDS; k++)
-			if (rows[i]->ids[k] && !strcmp(rows[i]->ids[k], id))
-				return rows[i];
+			if (rows[i].ids[k] && !strcmp(rows[i].ids[k], id))
+				return &rows[i];
 	return NULL;
 }

@@ -146,8 +146,8 @@ int params_check(struct params_check *check, struct rye_err *err)
 
 	if (!schema)
 		return memory_fail(err);
-	if (check->prim && check->prim->take_params)
-		check->own_params = check->prim->take_params(check->params, &checked);
+	if (check->ops && check->ops->take_params)
+		check->own_params = check->ops->take_params(check->params, &checked);
 	r = read_timeout(check, schema, err);
 	if (!r)
 		r = add_action(check, schema, err);

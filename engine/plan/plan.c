@@ -188,10 +188,10 @@ static int plan_make(struct planner *planner, struct plan *plan, struct rye_err 
 	if (planner->params_json.failed)
 		return rye_fail(err, RYE_TOO_BIG, "parameters: too big");
 	r = make_cwd(planner, plan, err);
-	if (!r && !(plan->own = calloc(1, plan->prim->own_size)))
+	if (!r && !(plan->own = calloc(1, plan->ops->own_size)))
 		r = memory_fail(err);
 	if (!r)
-		r = plan->prim->plan(planner, plan, err);
+		r = plan->ops->plan(planner, plan, err);
 	plan->env = planner->env;
 	planner->env = (struct env){ 0 };
 	return r;
@@ -199,7 +199,7 @@ static int plan_make(struct planner *planner, struct plan *plan, struct rye_err 
 
 int planner_make(struct planner *planner, struct plan *ret, struct rye_err *err)
 {
-	*ret = (struct plan){ .prim = planner->chain->prim };
+	*ret = (struct plan){ .ops = planner->ops };
 	return plan_make(planner, ret, err);
 }
 
@@ -216,8 +216,8 @@ void planner_done(struct planner *planner)
 
 void plan_done(struct plan *plan)
 {
-	if (plan->prim && plan->own) {
-		plan->prim->done(plan->own);
+	if (plan->ops && plan->own) {
+		plan->ops->done(plan->own);
 		free(plan->own);
 	}
 	free(plan->cwd);

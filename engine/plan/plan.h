@@ -70,9 +70,29 @@ struct plan_base {
 	struct grounds *grounds;
 };
 
+struct plan;
+struct planner;
+struct result;
+
+/* How a primitive is planned and carried out; engine/run has one for each row of PRIMS. */
+struct prim_ops {
+	/*
+	 * Takes parameters that are the primitive's own out of params, before they are checked;
+	 * *ret_checked: whether what is left has to fit the item's schema. NULL: there are none.
+	 */
+	json_t *(*take_params)(json_t *params, bool *ret_checked);
+	/* Of plan->own, what only this primitive needs: zero when `plan` fills it. */
+	size_t own_size;
+	/* May fail with RYE_INVALID. */
+	int (*plan)(struct planner *planner, struct plan *plan, struct rye_err *err);
+	/* Carries it out on a worker thread. What goes wrong is a result too. */
+	void (*run)(struct prim_run *run, const struct plan *plan, struct result *ret);
+	void (*done)(void *own); /* frees what is in it, not it */
+};
+
 /* What every primitive needs, and what only this one does. */
 struct plan {
-	const struct prim *prim; /* NULL: `own` is not freed with the plan */
+	const struct prim_ops *ops; /* NULL: `own` is not freed with the plan */
 	void *own; /* the primitive's own part: filled by its plan, emptied by its done */
 	struct env env;
 	char *cwd;
@@ -131,6 +151,7 @@ struct planner {
 	const struct plan_base *base;
 	struct ground *ground;
 	const struct chain *chain; /* of the ground */
+	const struct prim_ops *ops; /* of its primitive */
 	json_t *params; /* validated, owned; becomes what the tool gets */
 	double timeout; /* the caller's, seconds; 0: none */
 	bool own_timeout; /* the tool declares a parameter of that name itself */
@@ -185,7 +206,7 @@ struct params_check {
 	bool own_timeout; /* the tool declares `timeout` itself */
 	json_t *declared; /* on failure: declared_parameters, owned */
 	json_t *warnings; /* array, borrowed */
-	const struct prim *prim; /* of the chain; or NULL */
+	const struct prim_ops *ops; /* of its primitive; or NULL */
 	json_t *own_params; /* what it has taken for itself; NULL: nothing; owned */
 };
 int params_check(struct params_check *check, struct rye_err *err);

@@ -715,9 +715,7 @@ static void graph_done(void *arg)
 	json_decref(own->warnings);
 }
 
-const struct prim prim_graph = {
-	.ids = { "rye/core/primitives/graph" },
-	.names_threads = true,
+const struct prim_ops prim_graph = {
 	.take_params = graph_params_take,
 	.own_size = sizeof(struct graph_plan),
 	.plan = graph_plan,

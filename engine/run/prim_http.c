@@ -315,9 +315,7 @@ static void http_run(struct prim_run *run, const struct plan *plan, struct resul
 	forget_stream(&http);
 }
 
-const struct prim prim_http = {
-	.ids = { "rye/core/primitives/http_client" },
-	.config_asks = true,
+const struct prim_ops prim_http = {
 	.own_size = sizeof(struct http_plan),
 	.plan = http_plan,
 	.run = http_run,

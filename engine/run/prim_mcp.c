@@ -106,9 +106,7 @@ static void mcp_run(struct prim_run *run, const struct plan *plan, struct result
 	mcp_answer_done(&answer);
 }
 
-const struct prim prim_mcp = {
-	.ids = { "rye/core/primitives/mcp" },
-	.own_output = true,
+const struct prim_ops prim_mcp = {
 	.own_size = sizeof(struct mcp_plan),
 	.plan = mcp_plan,
 	.run = mcp_run,
@@ -166,8 +164,7 @@ static void servers_run(struct prim_run *run, const struct plan *plan, struct re
 				.error = outcome.error ? outcome.error : strdup("") };
 }
 
-const struct prim prim_mcp_servers = {
-	.ids = { "rye/core/primitives/mcp_servers" },
+const struct prim_ops prim_mcp_servers = {
 	.own_size = sizeof(struct server_ask),
 	.plan = servers_plan,
 	.run = servers_run,

@@ -126,9 +126,7 @@ static void subprocess_done(void *own)
 	program_done(own);
 }
 
-const struct prim prim_subprocess = {
-	.ids = { "rye/core/primitives/execute", "rye/core/primitives/subprocess" },
-	.starts_command = true,
+const struct prim_ops prim_subprocess = {
 	.own_size = sizeof(struct program),
 	.plan = subprocess_plan,
 	.run = subprocess_run,

@@ -26,6 +26,18 @@ struct tool_run {
 	struct params_check params;
 };
 
+#define PRIM_DECLARED(number, name, ...) extern const struct prim_ops prim_##name;
+#define PRIM_LISTED(number, name, ...) [PRIM_##number] = &prim_##name,
+
+PRIMS(PRIM_DECLARED)
+
+static const struct prim_ops *prim_ops_of(const struct prim *prim)
+{
+	static const struct prim_ops *const ops[PRIM__MAX] = { PRIMS(PRIM_LISTED) };
+
+	return prim ? ops[prim->number] : NULL;
+}
+
 static void tool_done(struct tool_run *tool)
 {
 	planner_done(&tool->planner);
@@ -125,7 +137,7 @@ static int check_params(struct tool_run *tool, struct rye_err *err)
 	tool->params.tool = &tool->chain->v[0];
 	tool->params.params = run->request.params;
 	tool->params.warnings = run->reply.warnings;
-	tool->params.prim = tool->chain->prim;
+	tool->params.ops = prim_ops_of(tool->chain->prim);
 	r = params_check(&tool->params, err);
 	run->request.timeout = tool->params.timeout;
 	return r;
@@ -139,6 +151,7 @@ static int make_plan(struct tool_run *tool, struct rye_err *err)
 		.base = &run->exec->base,
 		.ground = tool->ground,
 		.chain = tool->chain,
+		.ops = prim_ops_of(tool->chain->prim),
 		.params = json_incref(run->request.params),
 		.timeout = tool->params.timeout,
 		.own_timeout = tool->params.own_timeout,
@@ -216,11 +229,11 @@ static void run_attempts(struct tool_run *tool, struct result *ret)
 		.later = &run->later,
 	};
 
-	tool->chain->prim->run(&prim, &tool->plan, ret);
+	tool->plan.ops->run(&prim, &tool->plan, ret);
 	while (n < most && n < RYE_ATTEMPTS_MAX && worth_retrying(retry, ret) &&
 	       call_pause(run->call, tool_pause_ms(retry, n))) {
 		result_done(ret);
-		tool->chain->prim->run(&prim, &tool->plan, ret);
+		tool->plan.ops->run(&prim, &tool->plan, ret);
 		n++;
 	}
 	if (n > 1)
