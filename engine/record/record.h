@@ -97,15 +97,6 @@ int registry_links(struct db *db, const char *id, struct registry_links *ret, st
 /* The last of the chain that it begins or belongs to; its own id when it was never continued. */
 int registry_last(struct db *db, const char *id, char ret[1025], struct rye_err *err);
 
-/* thread_name.c: ids of a directive's threads. Pure. */
-#define THREAD_NAME_MAX 1025
-/*
- * The id for the attempt-th try, 0 first: "<directive>/<leaf>-<seconds>", then with milliseconds,
- * then with that number and one more each. RYE_INVALID: too long.
- */
-int thread_name(const char *directive, int64_t now_us, unsigned attempt, char ret[THREAD_NAME_MAX],
-		struct rye_err *err);
-
 /*
  * Where a thread's files lie and what they are written with; all of it is borrowed and outlives the
  * calls.

@@ -126,12 +126,14 @@ static bool is_used(int dir)
 static int make_locked(int root, const char *stem, char ret_id[THREAD_ID_MAX], int *ret_lock,
 		       struct rye_err *err)
 {
+	const int64_t now = record_now(&(const struct record){ .ai = -1 });
+
 	for (int i = 0; i < NAME_TRIES; i++) {
 		auto_close int dir = -1, lock = -1;
 		struct stat st;
 
 		if (stem)
-			thread_id_at(stem, i, ret_id);
+			thread_id_at(stem, now, i, ret_id);
 		else
 			thread_id_new(ret_id);
 		dir = thread_dir(root, ret_id, true, err);

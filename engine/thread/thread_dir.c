@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Thread directories on disk. Everything resolves beneath the project's .ai; a link that
- * leads out of it is refused. Nothing here waits: locks are only tried.
+ * Thread directories on disk: how they are called, since an id is a path, and where they are. Everything
+ * resolves beneath the project's .ai; a link that leads out of it is refused. Nothing here waits: locks
+ * are only tried.
  */
 #include "thread/thread_inner.h"
 
@@ -14,11 +15,52 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/pidfd.h>
+#include <sys/random.h>
 #include <sys/utsname.h>
 
 #define IDENTITY_MAX 4096 /* runner.json is a line of a few hundred bytes */
+
+int thread_id_check(const char *id, struct rye_err *err)
+{
+	struct rye_span rest = span_of(id);
+	bool ok = rest.len && rest.len <= 1024;
+
+	while (ok) {
+		const char *slash = memchr(rest.ptr, '/', rest.len);
+		size_t n = slash ? (size_t)(slash - rest.ptr) : rest.len;
+		struct rye_span part = { rest.ptr, n };
+
+		ok = n && n <= 255 && part.ptr[0] != '.' && utf8_valid(part);
+		for (size_t i = 0; i < n; i++)
+			ok = ok && (unsigned char)part.ptr[i] >= 0x20;
+		if (!slash)
+			break;
+		rest = span_skip(rest, n + 1);
+	}
+	return ok ? 0 : rye_fail(err, RYE_INVALID, "not a thread id: %.200s", id);
+}
+
+void thread_id_new(char ret[THREAD_ID_MAX])
+{
+	unsigned char raw[16];
+	char hex[33];
+
+	if (getrandom(raw, sizeof(raw), 0) != sizeof(raw))
+		abort();
+	raw[6] = (raw[6] & 0x0f) | 0x40;
+	raw[8] = (raw[8] & 0x3f) | 0x80;
+	hex_of(raw, sizeof(raw), hex);
+	snprintf(ret, THREAD_ID_MAX, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16,
+		 hex + 20);
+}
+
+void thread_id_at(const char *stem, int64_t now_us, int try, char ret[THREAD_ID_MAX])
+{
+	int64_t at = try ? now_us / 1000 + try - 1 : now_us / 1000000;
+
+	snprintf(ret, THREAD_ID_MAX, "%s-%lld", stem, (long long)at);
+}
 
 int thread_root(const char *project, bool create, struct rye_err *err)
 {

@@ -23,7 +23,7 @@
 
 void thread_id_new(char ret[THREAD_ID_MAX]); /* UUID v4, lower case */
 /* STEM-SECONDS; each further try another one, in milliseconds. */
-void thread_id_at(const char *stem, int try, char ret[THREAD_ID_MAX]);
+void thread_id_at(const char *stem, int64_t now_us, int try, char ret[THREAD_ID_MAX]);
 
 /* Conversations and state are named in .ai/.gitignore; where that fails, doctor tells of it. */
 void thread_keep_uncommitted(const char *project);

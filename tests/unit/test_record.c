@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "item/item.h"
 #include "sign/sign.h"
+#include "thread/thread_inner.h"
 
 /* ---- thread.json ---- */
 
@@ -747,18 +748,19 @@ static void damaged_artifacts(void **state)
 
 static void thread_T02_names(void **state)
 {
-	char id[THREAD_NAME_MAX], longer[300];
+	char id[THREAD_ID_MAX], longer[300];
 
-	assert_works(&told_err, thread_name("t/H", 1739820456123456, 0, id, &told_err));
+	thread_id_at("t/H/H", 1739820456123456, 0, id);
 	assert_string_equal(id, "t/H/H-1739820456");
-	assert_works(&told_err, thread_name("H", 1739820456123456, 1, id, &told_err));
+	thread_id_at("H/H", 1739820456123456, 1, id);
 	assert_string_equal(id, "H/H-1739820456123");
-	assert_works(&told_err, thread_name("H", 1739820456123456, 3, id, &told_err));
+	thread_id_at("H/H", 1739820456123456, 3, id);
 	assert_string_equal(id, "H/H-1739820456125");
+	assert_works(&told_err, thread_id_check(id, &told_err));
 	memset(longer, 'x', 250);
 	longer[250] = 0;
-	assert_refused(&told_err, RYE_INVALID,
-		       thread_name(longer, 1739820456123456, 3, id, &told_err));
+	thread_id_at(longer, 1739820456123456, 3, id);
+	assert_refused(&told_err, RYE_INVALID, thread_id_check(id, &told_err));
 }
 
 #define TALK(name) cmocka_unit_test_setup_teardown(name, talk_make, talk_drop)
