@@ -164,10 +164,11 @@ static void leave_home(struct planner *planner)
 	env_put(&planner->env, "HOME", "/nonexistent");
 }
 
-static int plan_make(struct planner *planner, struct plan *plan, struct rye_err *err)
+int planner_make(struct planner *planner, struct plan *plan, struct rye_err *err)
 {
 	int r = planner_begin(planner, err);
 
+	*plan = (struct plan){ .ops = planner->ops };
 	if (r)
 		return r;
 	params_fix(planner);
@@ -195,12 +196,6 @@ static int plan_make(struct planner *planner, struct plan *plan, struct rye_err 
 	plan->env = planner->env;
 	planner->env = (struct env){ 0 };
 	return r;
-}
-
-int planner_make(struct planner *planner, struct plan *ret, struct rye_err *err)
-{
-	*ret = (struct plan){ .ops = planner->ops };
-	return plan_make(planner, ret, err);
 }
 
 void planner_done(struct planner *planner)

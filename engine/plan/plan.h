@@ -55,7 +55,7 @@ void template_names(const json_t *value, json_t *names);
  */
 
 struct interps;
-struct prim_run;
+struct run;
 
 /* What planning and starting need of an engine; frozen once it is open. */
 struct plan_base {
@@ -86,7 +86,7 @@ struct prim_ops {
 	/* May fail with RYE_INVALID. */
 	int (*plan)(struct planner *planner, struct plan *plan, struct rye_err *err);
 	/* Carries it out on a worker thread. What goes wrong is a result too. */
-	void (*run)(struct prim_run *run, const struct plan *plan, struct result *ret);
+	void (*run)(struct run *run, const struct plan *plan, struct result *ret);
 	void (*done)(void *own); /* frees what is in it, not it */
 };
 

@@ -169,19 +169,16 @@ static int check_vacant(const struct run *run, const struct rye_item *item,
 			       "the same id with another extension would hide one of them");
 }
 
-static int write_copy(const struct run *run, const struct rye_item *item, const struct space *space,
+static int write_copy(struct run *run, const struct rye_item *item, const struct space *space,
 		      struct rye_err *err)
 {
-	const struct exec_hooks *hooks = run->exec->env.hooks;
 	int r = space_write(space, item->path, (struct rye_span){ item->raw->data, item->raw->len },
 			    item->st.st_mode & 0777);
 
 	if (r < 0)
 		return rye_fail_sys(err, -r, "cannot write %s/.ai/%s", space->root, item->path);
-	if (hooks && hooks->touched)
-		hooks->touched(hooks->arg, space->index, item->path);
-	if (hooks && hooks->wait_told)
-		hooks->wait_told(hooks->arg);
+	run_touched(run, space, item->path);
+	run_wait_told(run);
 	return 0;
 }
 

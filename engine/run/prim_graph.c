@@ -35,7 +35,7 @@ struct graph_plan {
 };
 
 struct graph_calls {
-	struct prim_run *run;
+	struct run *run;
 	const struct graph_plan *plan;
 	struct authority asker; /* the graph */
 	struct graph_call *living; /* by sibling; of the walk's worker */
@@ -128,8 +128,8 @@ static json_t *child_message(const struct graph_call *call)
 
 static void child_start(const struct graph_calls *calls, struct graph_call *call)
 {
-	const struct prim_run *run = calls->run;
-	const struct rye_request *above = &job_of(run->call)->ask;
+	const struct run *run = calls->run;
+	const struct rye_request *above = run->ask;
 	auto_json json_t *doc = child_message(call);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	struct rye_request ask = {
@@ -218,7 +218,7 @@ static bool result_key(const struct graph_calls *calls, const struct graph_call 
 /* Is there an earlier result? */
 static bool call_recalled(const struct graph_calls *calls, struct graph_call *call)
 {
-	const struct prim_run *run = calls->run;
+	const struct run *run = calls->run;
 	const struct signkept kept = { run->exec->env.items, run->exec->base.project, call->key };
 	json_t *result;
 
@@ -333,7 +333,7 @@ static void calls_progress(void *arg, const char *line)
 		events_output(calls->run->call->events, RYE_STDERR, span_of(line));
 }
 
-static int calls_open(struct prim_run *run, const struct plan *plan, struct graph_calls *ret,
+static int calls_open(struct run *run, const struct plan *plan, struct graph_calls *ret,
 		      struct rye_err *err)
 {
 	*ret = (struct graph_calls){ .run = run, .plan = plan->own };
@@ -341,7 +341,7 @@ static int calls_open(struct prim_run *run, const struct plan *plan, struct grap
 	ret->until_ms = plan->timeout_ms ? clock_ms() + plan->timeout_ms : 0;
 	ret->quiet = env_get(&run->exec->base.inherited, "RYE_GRAPH_QUIET");
 	pthread_mutex_init(&ret->lock, NULL);
-	authority_graph(&ret->asker, run->asker, ret->plan->permissions, ret->plan->narrowed);
+	authority_graph(&ret->asker, &run->asker, ret->plan->permissions, ret->plan->narrowed);
 	return ret->wake >= 0 ? 0 : rye_fail_sys(err, errno, "cannot walk a graph");
 }
 
@@ -365,9 +365,9 @@ static bool is_name_of(const char *name, const char *id)
 }
 
 /* A thread's runner: the run has the name of the thread. NULL: any. */
-static const char *wanted_name(const struct prim_run *run, const struct graph *graph)
+static const char *wanted_name(const struct run *run, const struct graph *graph)
 {
-	const struct rye_request *ask = &job_of(run->call)->ask;
+	const struct rye_request *ask = run->ask;
 	const char *thread = env_get(&run->exec->base.inherited, "RYE_THREAD_ID");
 
 	if (!ask->keeps || ask->parent_run || !thread || !is_name_of(thread, graph->id))
@@ -376,7 +376,7 @@ static const char *wanted_name(const struct prim_run *run, const struct graph *g
 }
 
 /* Why that run is not what it was. */
-static int check_past(const struct prim_run *run, const struct graph_plan *plan,
+static int check_past(const struct run *run, const struct graph_plan *plan,
 		      const struct graph_past *past, struct rye_err *err)
 {
 	const char *id = json_str(plan->own, "graph_run_id");
@@ -399,7 +399,7 @@ static int check_past(const struct prim_run *run, const struct graph_plan *plan,
 }
 
 /* Behind the last line of a walk; a record without a signature is one, too. */
-static void sign_end(const struct prim_run *run, const struct graph_log *log, struct graph_end *end)
+static void sign_end(const struct run *run, const struct graph_log *log, struct graph_end *end)
 {
 	const struct seal seal = { run->exec->env.items, run->exec->base.project, "graphs",
 				   graph_log_run(log) };
@@ -416,8 +416,8 @@ static void sign_end(const struct prim_run *run, const struct graph_log *log, st
 }
 
 /* The run to go on with, or a new one; ret_past of the former. */
-static int open_log(const struct prim_run *run, const struct graph_plan *plan,
-		    struct graph_log **ret, struct graph_past *ret_past, struct rye_err *err)
+static int open_log(const struct run *run, const struct graph_plan *plan, struct graph_log **ret,
+		    struct graph_past *ret_past, struct rye_err *err)
 {
 	const char *project = run->exec->base.project, *id = json_str(plan->own, "graph_run_id");
 	bool single = json_object_get(plan->own, "node");
@@ -537,7 +537,7 @@ static void graph_validate(const struct graph_plan *plan, struct result *ret)
 	ret->error = strdup(ok ? "" : json_string_value(json_array_get(plan->faults, 0)));
 }
 
-static void graph_run(struct prim_run *run, const struct plan *plan, struct result *ret)
+static void graph_run(struct run *run, const struct plan *plan, struct result *ret)
 {
 	const struct graph_plan *own = plan->own;
 	struct graph_calls calls;

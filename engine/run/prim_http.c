@@ -20,7 +20,7 @@
 
 /* One request with all its attempts. */
 struct http_run {
-	const struct prim_run *run;
+	const struct run *run;
 	const struct plan *plan;
 	const struct http_plan *own;
 	int64_t until_ms; /* clock_ms() */
@@ -96,9 +96,9 @@ static void forget_stream(struct http_run *http)
 
 static void trace_attempt(const struct http_run *http, const struct http_reply *reply, int64_t ms)
 {
-	if (!http->run->trace)
+	if (!http->run->reply.trace)
 		return;
-	json_array_append_new(http->run->trace,
+	json_array_append_new(http->run->reply.trace,
 			      json_pack("{s:s, s:s, s:i, s:I, s:b, s:I}", "step", "http", "method",
 					http->own->method, "status", (int)reply->status, "bytes",
 					(json_int_t)reply->body_bytes, "reused", reply->reused,
@@ -293,7 +293,7 @@ static bool open_sinks(struct http_run *http)
 	return !ask.n || !sinks_open(http->run->exec->http, &ask, &http->sinks, &http->err);
 }
 
-static void http_run(struct prim_run *run, const struct plan *plan, struct result *ret)
+static void http_run(struct run *run, const struct plan *plan, struct result *ret)
 {
 	struct http_run http = {
 		.run = run,
@@ -310,7 +310,7 @@ static void http_run(struct prim_run *run, const struct plan *plan, struct resul
 	if (http.own->n_sinks)
 		json_object_set(ret->data, "sinks", sinks);
 	if (attempts > 1)
-		json_set(run->metadata, "attempts", json_integer(attempts));
+		json_set(run->reply.metadata, "attempts", json_integer(attempts));
 	http_reply_done(&reply);
 	forget_stream(&http);
 }

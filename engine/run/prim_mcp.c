@@ -23,15 +23,16 @@ static void mcp_done(void *own)
 	mcp_plan_done(own);
 }
 
-static void trace_mcp(const struct prim_run *run, const struct mcp_target *target,
+static void trace_mcp(const struct run *run, const struct mcp_target *target,
 		      const struct mcp_answer *answer)
 {
-	if (!run->trace)
+	if (!run->reply.trace)
 		return;
-	json_array_append_new(run->trace, json_pack("{s:s, s:s, s:s, s:s, s:i, s:b}", "step", "mcp",
-						    "server", target->spec.id, "tool", target->tool,
-						    "version", answer->version, "pid",
-						    (int)answer->pid, "warm", answer->kept));
+	json_array_append_new(run->reply.trace,
+			      json_pack("{s:s, s:s, s:s, s:s, s:i, s:b}", "step", "mcp", "server",
+					target->spec.id, "tool", target->tool, "version",
+					answer->version, "pid", (int)answer->pid, "warm",
+					answer->kept));
 }
 
 /* Why the structured content is not what the tool promises; nothing: it is. */
@@ -69,10 +70,12 @@ static void check_structured(const struct mcp_target *target, struct result *ret
 	json_sets(ret->data, "error_type", "invalid_result");
 }
 
-static void mcp_run(struct prim_run *run, const struct plan *plan, struct result *ret)
+static void mcp_run(struct run *run, const struct plan *plan, struct result *ret)
 {
 	const struct mcp_plan *own = plan->own;
 	const struct mcp_target *target = own->target;
+	/* else the message was the parameters */
+	const json_t *doc = run->request.verb == RYE_EXECUTE ? run->request.doc : NULL;
 	const struct mcp_ask ask = {
 		.spec = &target->spec,
 		.tool = target->tool,
@@ -80,8 +83,8 @@ static void mcp_run(struct prim_run *run, const struct plan *plan, struct result
 		.schema = target->schema,
 		.pin = target->pin,
 		.members = target->members,
-		.responses = json_object_get(run->request, "input_responses"),
-		.state = json_object_get(run->request, "request_state"),
+		.responses = json_object_get(doc, "input_responses"),
+		.state = json_object_get(doc, "request_state"),
 		.until_ms = clock_ms() + plan->timeout_ms,
 		.cancel = call_wake(run->call),
 		.events = run->call->events,
@@ -125,19 +128,8 @@ static void servers_done(void *own)
 	server_ask_done(own);
 }
 
-/* The index hears of what was written, as after signing. */
-static void servers_touched(void *arg, const struct space *space, const char *path)
+static void servers_run(struct run *run, const struct plan *plan, struct result *ret)
 {
-	const struct prim_run *run = arg;
-	const struct exec_hooks *hooks = run->exec->env.hooks;
-
-	if (hooks && hooks->touched)
-		hooks->touched(hooks->arg, space->index, path);
-}
-
-static void servers_run(struct prim_run *run, const struct plan *plan, struct result *ret)
-{
-	const struct exec_hooks *hooks = run->exec->env.hooks;
 	const struct server_ask *own = plan->own;
 	const struct server_run act = {
 		.ask = own,
@@ -147,8 +139,8 @@ static void servers_run(struct prim_run *run, const struct plan *plan, struct re
 		.cancel = call_wake(run->call),
 		.until_ms = clock_ms() + plan->timeout_ms,
 		.no_sign = run->exec->env.opt->no_sign,
-		.child = run->call->parent != 0 || run->kept,
-		.touched = servers_touched,
+		.child = run->call->parent != 0 || run->ask->keeps,
+		.touched = run_touched,
 		.arg = run,
 	};
 	struct mcp_outcome outcome;
@@ -156,8 +148,7 @@ static void servers_run(struct prim_run *run, const struct plan *plan, struct re
 	exec_attend(run->exec);
 	events_state(run->call->events, RYE_STATE_STARTED);
 	server_act(&act, &outcome);
-	if (hooks && hooks->wait_told)
-		hooks->wait_told(hooks->arg);
+	run_wait_told(run);
 	*ret = (struct result){ .code = outcome.code,
 				.data = outcome.data,
 				.warnings = json_array(),

@@ -52,25 +52,6 @@ static int prim_sign_check(struct run *run, const struct space **ret, struct rye
 	return r;
 }
 
-/* The index hears of what was just written, so that the next reader sees it verified. */
-static void prim_sign_tell(void *arg, const struct space *space, const char *path)
-{
-	const struct run *run = arg;
-	const struct exec_hooks *hooks = run->exec->env.hooks;
-
-	if (hooks && hooks->touched)
-		hooks->touched(hooks->arg, space->index, path);
-}
-
-/* Before the reply: the signer reads at once. Of a pattern some are signed where others failed. */
-static void prim_sign_wait(const struct run *run)
-{
-	const struct exec_hooks *hooks = run->exec->env.hooks;
-
-	if (hooks && hooks->wait_told)
-		hooks->wait_told(hooks->arg);
-}
-
 void prim_sign(struct run *run)
 {
 	const struct space *space = NULL;
@@ -88,7 +69,7 @@ void prim_sign(struct run *run)
 	ask.kind = run->request.kind;
 	ask.id = run->request.id;
 	ask.space = space;
-	ask.signed_fn = prim_sign_tell;
+	ask.signed_fn = run_touched;
 	ask.arg = run;
 	r = sign_request(run->exec->env.items, &ask, &reply, &err);
 	if (r)
@@ -96,5 +77,6 @@ void prim_sign(struct run *run)
 	json_object_update(run->reply.doc, reply);
 	if (!json_object_get(run->reply.doc, "item_id"))
 		json_sets(run->reply.doc, "item_id", run->request.spelled);
-	prim_sign_wait(run);
+	/* the signer reads at once; of a pattern some are signed where others failed */
+	run_wait_told(run);
 }

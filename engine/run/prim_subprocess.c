@@ -14,30 +14,32 @@
 /* The client asks its service to kill: tenths of a second, unless the service hangs. */
 #define CONTAINER_END_MS 5000
 
-static void trace_spawn(const struct prim_run *run, const struct plan *plan, bool warm)
+static void trace_spawn(const struct run *run, const struct plan *plan, bool warm)
 {
-	if (!run->trace)
+	if (!run->reply.trace)
 		return;
-	json_array_append_new(run->trace, json_pack("{s:s, s:s, s:f, s:s, s:b}", "step", "spawn",
-						    "argv0", program_of(plan)->path, "timeout",
-						    (double)plan->timeout_ms / 1000, "cwd",
-						    plan->cwd, "warm", warm));
+	json_array_append_new(run->reply.trace,
+			      json_pack("{s:s, s:s, s:f, s:s, s:b}", "step", "spawn", "argv0",
+					program_of(plan)->path, "timeout",
+					(double)plan->timeout_ms / 1000, "cwd", plan->cwd, "warm",
+					warm));
 }
 
-static void trace_exit(const struct prim_run *run, const struct captured *got)
+static void trace_exit(const struct run *run, const struct captured *got)
 {
-	if (!run->trace)
+	if (!run->reply.trace)
 		return;
-	json_array_append_new(run->trace, json_pack("{s:s, s:i, s:i, s:I}", "step", "exit", "code",
-						    got->ended.code, "signal", got->ended.signal,
-						    "ms", (json_int_t)got->ms));
+	json_array_append_new(run->reply.trace,
+			      json_pack("{s:s, s:i, s:i, s:I}", "step", "exit", "code",
+					got->ended.code, "signal", got->ended.signal, "ms",
+					(json_int_t)got->ms));
 }
 
 /*
  * A container goes on when its client has ended: what runs as process 1 hears no SIGTERM. The command
  * that ends it is a run of the same plan, confined alike; that there is none to end is no fault.
  */
-static void end_container(const struct prim_run *run, const struct plan *plan)
+static void end_container(struct run *run, const struct plan *plan)
 {
 	const struct program client = { .path = program_of(plan)->path,
 					.argv = program_of(plan)->end,
@@ -62,7 +64,7 @@ static void end_container(const struct prim_run *run, const struct plan *plan)
 /* Until its end; start->busy: something of it goes on living. */
 static void see_through(struct start *start, struct result *ret)
 {
-	const struct prim_run *run = start->run;
+	struct run *run = start->run;
 	const struct plan *plan = start->plan;
 	const struct program *program = program_of(plan);
 	struct capture_ask *how = &start->how;
@@ -97,12 +99,13 @@ static void see_through(struct start *start, struct result *ret)
 	if (!left && got.background)
 		left = 1;
 	if (left)
-		json_set(run->metadata, "background_children", json_integer((json_int_t)left));
+		json_set(run->reply.metadata, "background_children",
+			 json_integer((json_int_t)left));
 	captured_done(&got);
 	start->busy = left;
 }
 
-static void subprocess_run(struct prim_run *run, const struct plan *plan, struct result *ret)
+static void subprocess_run(struct run *run, const struct plan *plan, struct result *ret)
 {
 	struct start *start;
 	struct rye_err err = { 0 };

@@ -34,6 +34,23 @@ void run_fail_with(struct run *run, enum rye_code code, const char *text)
 	run_fail(run, &err);
 }
 
+void run_touched(void *arg, const struct space *space, const char *path)
+{
+	const struct run *run = arg;
+	const struct exec_hooks *hooks = run->exec->env.hooks;
+
+	if (hooks && hooks->touched)
+		hooks->touched(hooks->arg, space->index, path);
+}
+
+void run_wait_told(const struct run *run)
+{
+	const struct exec_hooks *hooks = run->exec->env.hooks;
+
+	if (hooks && hooks->wait_told)
+		hooks->wait_told(hooks->arg);
+}
+
 void run_advise(struct run *run)
 {
 	const struct exec_hooks *hooks = run->exec->env.hooks;

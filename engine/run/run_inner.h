@@ -59,7 +59,7 @@ void runs_authority(const struct exec *exec, uint64_t run, struct authority *ret
 		    struct confine *ret_limit);
 
 /*
- * exec.c: the parts of an engine that runs things, and what a primitive gets of them.
+ * exec.c: the parts of an engine that runs things.
  */
 
 struct runq;
@@ -98,19 +98,6 @@ void exec_attend(struct exec *exec);
 struct later {
 	struct later *next;
 	void (*fn)(struct exec *exec, struct later *self);
-};
-
-/* What a primitive needs while it runs. */
-struct prim_run {
-	struct exec *exec;
-	struct rye_call *call;
-	struct living *living;
-	const struct authority *asker; /* of the run */
-	const json_t *request; /* of the execute primitive; NULL: the message was the parameters */
-	bool kept; /* a thread's runner asks: no person waits */
-	json_t *trace; /* or NULL */
-	json_t *metadata; /* of the reply: background_children, sandbox … */
-	struct later **later; /* the list of the run */
 };
 
 /*
@@ -199,8 +186,8 @@ int request_ref(const json_t *doc, struct request *ret, struct rye_err *err);
 int request_project(const json_t *doc, const char *project, struct rye_err *err);
 
 /*
- * run.c: one request while a worker carries it out. Everything in it belongs to that worker;
- * only the call and the living run are shared.
+ * run.c: one request while a worker carries it out, down to its primitive. Everything in it belongs to that
+ * worker; only the call and the living run are shared.
  */
 
 struct run {
@@ -233,6 +220,10 @@ void run_resumed(struct run *run);
 void run_movable(struct run *run, const char *ref);
 /* The same for a call of a tool that no worker has looked at yet. */
 void run_movable_early(struct rye_call *call);
+/* A file of the space was written: the index hears of it. run: void, as those that write call it. */
+void run_touched(void *run, const struct space *space, const char *path);
+/* Before the reply: its caller reads at once. */
+void run_wait_told(const struct run *run);
 void run_fail(struct run *run, const struct rye_err *err);
 /* The same with a sentence that needs no more. */
 void run_fail_with(struct run *run, enum rye_code code, const char *text);
@@ -324,7 +315,7 @@ struct surroundings {
 struct start {
 	struct later later; /* gives back what is left when the caller has its answer */
 	const struct start_way *way;
-	const struct prim_run *run; /* until `later` */
+	struct run *run; /* until `later` */
 	const struct plan *plan; /* the same */
 	struct capture_ask how; /* of the process: its pipes, its group, how its end is told */
 	struct surroundings env; /* a process made ahead reads it when it becomes the program */
@@ -353,7 +344,7 @@ struct start_way {
  * *ret is to be freed by start_leave, after a failure too; NULL: no memory. `err` is filled
  * when nothing was started.
  */
-int start_program(const struct prim_run *run, const struct plan *plan, struct start **ret,
+int start_program(struct run *run, const struct plan *plan, struct start **ret,
 		  struct rye_err *err);
 /* Fails when it turns out now that the program could not be started. */
 int start_end(struct start *start, struct rye_err *err);

@@ -53,7 +53,7 @@ static bool start_surround(struct start *start, const char *tmpdir)
 
 static bool hand_over(struct start *start)
 {
-	const struct prim_run *run = start->run;
+	const struct run *run = start->run;
 	const struct program *program = program_of(start->plan);
 	struct warm_job job = { .plan = start->plan };
 	auto_close int source = -1;
@@ -70,7 +70,7 @@ static bool hand_over(struct start *start)
 
 static enum start_verdict warm_begin(struct start *start, struct rye_err *err)
 {
-	const struct prim_run *run = start->run;
+	const struct run *run = start->run;
 	struct warm *warm = run->exec->warm;
 	struct warm_worker *worker = &start->worker;
 
@@ -223,8 +223,7 @@ static const struct start_way ways[] = {
 	{ false, new_begin, NULL, new_give_back },
 };
 
-int start_program(const struct prim_run *run, const struct plan *plan, struct start **ret,
-		  struct rye_err *err)
+int start_program(struct run *run, const struct plan *plan, struct start **ret, struct rye_err *err)
 {
 	struct start *start = calloc(1, sizeof(*start));
 	enum start_verdict verdict = START_OTHERWISE;
@@ -259,11 +258,8 @@ static void give_back(struct exec *exec, struct later *self)
 
 void start_leave(struct start *start)
 {
-	struct later **list;
-
 	if (!start)
 		return;
-	list = start->run->later;
-	start->later = (struct later){ *list, give_back };
-	*list = &start->later;
+	start->later = (struct later){ start->run->later, give_back };
+	start->run->later = &start->later;
 }

@@ -217,23 +217,12 @@ static void run_attempts(struct tool_run *tool, struct result *ret)
 	struct run *run = tool->run;
 	const json_t *retry = tool->chain->v[0].meta.retry_policy;
 	int most = retry ? (int)retry_number(retry, "max_attempts", 1) : 1, n = 1;
-	struct prim_run prim = {
-		.exec = run->exec,
-		.call = run->call,
-		.living = run->living,
-		.asker = &run->asker,
-		.request = run->request.verb == RYE_EXECUTE ? run->request.doc : NULL,
-		.kept = run->ask->keeps,
-		.trace = run->reply.trace,
-		.metadata = run->reply.metadata,
-		.later = &run->later,
-	};
 
-	tool->plan.ops->run(&prim, &tool->plan, ret);
+	tool->plan.ops->run(run, &tool->plan, ret);
 	while (n < most && n < RYE_ATTEMPTS_MAX && worth_retrying(retry, ret) &&
 	       call_pause(run->call, tool_pause_ms(retry, n))) {
 		result_done(ret);
-		tool->plan.ops->run(&prim, &tool->plan, ret);
+		tool->plan.ops->run(run, &tool->plan, ret);
 		n++;
 	}
 	if (n > 1)
