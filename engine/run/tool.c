@@ -19,7 +19,6 @@
 
 struct tool_run {
 	struct run *run;
-	struct ground *ground; /* this run's, or shared with others */
 	const struct chain *chain; /* of the ground */
 	struct planner planner;
 	struct plan plan;
@@ -42,14 +41,13 @@ static void tool_done(struct tool_run *tool)
 {
 	planner_done(&tool->planner);
 	plan_done(&tool->plan);
-	tool->run->ground = tool->ground;
 	json_decref(tool->params.declared);
 	json_decref(tool->params.own_params);
 }
 
 static void put_chain(struct tool_run *tool)
 {
-	const struct ground *ground = tool->ground;
+	const struct ground *ground = tool->run->ground;
 	bool told = ground && ground->made;
 	json_t *doc = tool->run->reply.doc;
 
@@ -96,7 +94,7 @@ static int load_chain(struct tool_run *tool, struct rye_err *err)
 				.ret_ambiguous = &first.ambiguous };
 	int r = rye_load(items, &ask, &first.item, err);
 
-	return r ? r : chain_build(items, &first, &tool->ground->chain, err);
+	return r ? r : chain_build(items, &first, &tool->run->ground->chain, err);
 }
 
 static int tool_build(struct tool_run *tool, struct rye_err *err)
@@ -106,13 +104,13 @@ static int tool_build(struct tool_run *tool, struct rye_err *err)
 	bool kept;
 	int r = 0;
 
-	tool->ground = ground_recall(base, run->request.id);
-	kept = tool->ground;
+	run->ground = ground_recall(base, run->request.id);
+	kept = run->ground;
 	if (!kept)
-		tool->ground = ground_new(base);
-	if (!tool->ground)
+		run->ground = ground_new(base);
+	if (!run->ground)
 		return memory_fail(err);
-	tool->chain = &tool->ground->chain;
+	tool->chain = &run->ground->chain;
 	if (!kept)
 		r = load_chain(tool, err);
 	if (!tool->chain->n)
@@ -125,7 +123,7 @@ static int tool_build(struct tool_run *tool, struct rye_err *err)
 	if (!r && !kept)
 		r = chain_check(tool->chain, err);
 	if (!r && !kept)
-		ground_mark_chain(base, tool->ground, run->request.id);
+		ground_mark_chain(base, run->ground, run->request.id);
 	return r;
 }
 
@@ -149,7 +147,7 @@ static int make_plan(struct tool_run *tool, struct rye_err *err)
 
 	tool->planner = (struct planner){
 		.base = &run->exec->base,
-		.ground = tool->ground,
+		.ground = run->ground,
 		.chain = tool->chain,
 		.ops = prim_ops_of(tool->chain->prim),
 		.params = json_incref(run->request.params),
@@ -358,7 +356,7 @@ static void tool_carry_out(struct tool_run *tool)
 	/* Nothing is started with a part of its parameters, or less confined than it should be. */
 	r = memory_result(run->reply.memory, r, &err);
 	if (!r && tool->planner.fresh)
-		ground_keep(&run->exec->base, run->request.id, tool->ground);
+		ground_keep(&run->exec->base, run->request.id, run->ground);
 	if (!r && !run->request.dry_run) {
 		may_call = capabilities_whole(run->exec->env.items, tool->plan.may_call);
 		runs_item(run->exec->runs, run->living, may_call, tool->plan.confine);
