@@ -78,10 +78,8 @@ int engine_runs_open(struct rye *rye, struct rye_err *err)
 					  .instead = hook_instead,
 					  .touched = hook_touched,
 					  .wait_told = hook_wait_told };
-	if (rye->opt.scan) {
-		threads_recover_all(rye->threads);
-		threads_worker_start(rye->threads);
-	}
+	if (rye->opt.scan)
+		threads_begin(rye->threads);
 	return exec_open(&exec, &rye->exec, err);
 }
 

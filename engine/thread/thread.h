@@ -47,10 +47,10 @@ void threads_recover(struct threads *threads, const char *id);
 /* Those that it would record, told instead; fn may be NULL. How many. */
 size_t threads_lost(struct threads *threads, rye_name_fn fn, void *arg);
 /*
- * The watching worker, which any living thread starts as well: a mount wants it from its beginning, for
- * threads that other processes start and leave. 0 or -errno.
+ * For a mount: watches the living ones, and records the ends of lost ones as far as it can at once; the
+ * watching worker, which it starts, does what is left. 0 or -errno.
  */
-int threads_worker_start(struct threads *threads);
+int threads_begin(struct threads *threads);
 
 #define THREAD_ID_MAX 1025 /* of an id, with its NUL */
 

@@ -173,7 +173,8 @@ struct list_state {
 
 struct threads {
 	struct threads_env env;
-	pthread_mutex_t lock; /* watched, waiters, adopted, registry pointer, list*, stopping */
+	pthread_mutex_t
+		lock; /* watched, waiters, adopted, registry pointer, list*, stopping, behind */
 	struct watched *watched;
 	struct thread_waiter *waiters;
 	struct adopted *adopted;
@@ -186,6 +187,7 @@ struct threads {
 	_Atomic int inotify; /* of the adopted ones' directories; -1: none yet */
 	uint64_t last_number;
 	bool started, stopping;
+	bool behind; /* the worker is to begin with a scan */
 };
 
 #define ORDERS_FD 3 /* the runner's descriptors, see orders_take() */
@@ -280,6 +282,8 @@ int adopted_add(struct threads *threads, const char *id, struct rye_call *call, 
 void adopted_drop(struct threads *threads, const char *id);
 /* Something was put into the directory of one: looks for marks. */
 void adopted_look(struct threads *threads);
+/* The watching worker, which any living thread starts. 0 or -errno. */
+int threads_worker_start(struct threads *threads);
 void threads_worker_stop(struct threads *threads);
 
 /* result.json, then the registry: the row is what says that it is over. dir < 0: that alone. */

@@ -22,6 +22,8 @@
 #include <sys/wait.h>
 
 #define SCAN_MS 30000
+/* A mount that begins gives the ends that it finds to record so long: each takes some writes to the disk. */
+#define BEGIN_MS 500
 /*
  * While a thread has waiters: a runner of another process may be starting, or only its pid may be
  * known.
@@ -268,15 +270,60 @@ static bool has_dir(int root, const char *id)
 	return dir >= 0 || err_scarce(&err) || thread_is_run(root, id);
 }
 
+static bool is_stopping(struct threads *threads)
+{
+	GUARD(&threads->lock);
+	return threads->stopping;
+}
+
 void threads_recover_all(struct threads *threads)
 {
 	auto_close int root = thread_root(threads->env.opt->project, false, NULL);
 	auto_buf struct rye_buf ids = RYE_BUF_INIT;
 
 	active_ids(threads, &ids);
-	for (size_t at = 0; at < ids.len; at += strlen(ids.data + at) + 1)
+	for (size_t at = 0; at < ids.len && !is_stopping(threads); at += strlen(ids.data + at) + 1)
 		if (has_dir(root, ids.data + at))
 			thread_watch_look_at(threads, ids.data + at, -1);
+}
+
+/* What else a look would do is left to the worker. */
+static void watch_living(struct threads *threads, const char *id)
+{
+	auto_thread_view struct thread_view view = THREAD_VIEW_INIT;
+	struct watch_ask ask;
+
+	if (thread_view_row(threads, id, &view, NULL) ||
+	    thread_step(thread_view_state(&view), THREAD_LOOK)->act != THREAD_WATCH)
+		return;
+	ask = (struct watch_ask){ id, view.runner.pid, steal_fd(&view.pidfd), NULL, NULL };
+	threads_watch(threads, &ask);
+}
+
+int threads_begin(struct threads *threads)
+{
+	auto_close int root = thread_root(threads->env.opt->project, false, NULL);
+	auto_buf struct rye_buf ids = RYE_BUF_INIT;
+	int64_t until = clock_ms() + BEGIN_MS;
+	bool behind = false;
+
+	active_ids(threads, &ids);
+	for (size_t at = 0; at < ids.len; at += strlen(ids.data + at) + 1) {
+		behind = clock_ms() > until;
+		if (!has_dir(root, ids.data + at))
+			continue;
+		if (behind)
+			watch_living(threads, ids.data + at);
+		else
+			thread_watch_look_at(threads, ids.data + at, -1);
+	}
+	{
+		GUARD(&threads->lock);
+		threads->behind = behind;
+	}
+	if (behind)
+		(void)!eventfd_write(threads->wake, 1);
+	return threads_worker_start(threads);
 }
 
 size_t threads_lost(struct threads *threads, rye_name_fn fn, void *arg)
@@ -342,17 +389,44 @@ struct rounds {
 	int64_t scan, look, sweep; /* look: 0 without waiters */
 	int sweeps; /* looks for dead children that are left */
 	struct zombies zombies;
+	struct rye_buf ids; /* of a scan that is under way, each with its NUL */
+	size_t at; /* the next one */
 };
+
+/* One at a time: the end of a runner is not to wait for those of thousands that are lost. */
+static void scan_next(struct threads *threads, struct rounds *rounds)
+{
+	auto_close int root = thread_root(threads->env.opt->project, false, NULL);
+	const char *id = rounds->ids.data + rounds->at;
+
+	if (has_dir(root, id))
+		thread_watch_look_at(threads, id, -1);
+	rounds->at += strlen(id) + 1;
+	if (rounds->at < rounds->ids.len)
+		return;
+	buf_clear(&rounds->ids);
+	rounds->scan = clock_ms() + SCAN_MS;
+}
 
 static int pause_of(const struct rounds *rounds, int64_t now)
 {
-	int64_t until = rounds->scan;
+	int64_t until = rounds->ids.len ? now : rounds->scan;
 
 	if (rounds->look && rounds->look < until)
 		until = rounds->look;
 	if (rounds->sweeps && rounds->sweep < until)
 		until = rounds->sweep;
 	return until > now ? (int)(until - now) : 0;
+}
+
+static bool take_behind(struct threads *threads)
+{
+	bool behind;
+
+	GUARD(&threads->lock);
+	behind = threads->behind;
+	threads->behind = false;
+	return behind;
 }
 
 static void go_round(struct threads *threads, struct rounds *rounds, bool woken)
@@ -366,8 +440,11 @@ static void go_round(struct threads *threads, struct rounds *rounds, bool woken)
 		rounds->sweeps = zombies_sweep(&rounds->zombies) ? 1 : rounds->sweeps - 1;
 		rounds->sweep = now + SWEEP_MS;
 	}
-	if (now >= rounds->scan) {
-		threads_recover_all(threads);
+	if (rounds->ids.len) {
+		scan_next(threads, rounds);
+	} else if (take_behind(threads) || now >= rounds->scan) {
+		active_ids(threads, &rounds->ids);
+		rounds->at = 0;
 		rounds->scan = now + SCAN_MS;
 	}
 	if (rounds->look && now >= rounds->look)
@@ -379,23 +456,18 @@ static void go_round(struct threads *threads, struct rounds *rounds, bool woken)
 static void *thread_watch_work(void *arg)
 {
 	struct threads *threads = arg;
-	struct rounds rounds = { .scan = clock_ms() + SCAN_MS };
+	struct rounds rounds = { .scan = clock_ms() + SCAN_MS, .ids = RYE_BUF_INIT };
 
-	for (;;) {
+	while (!is_stopping(threads)) {
 		struct epoll_event events[16];
 		int n = epoll_wait(threads->epoll, events, 16, pause_of(&rounds, clock_ms()));
-		bool stop = false;
 
-		{
-			GUARD(&threads->lock);
-			stop = threads->stopping;
-		}
-		if (stop)
-			return NULL;
 		for (int i = 0; i < n; i++)
 			thread_watch_on_event(threads, events[i].data.fd);
 		go_round(threads, &rounds, n > 0);
 	}
+	buf_done(&rounds.ids);
+	return NULL;
 }
 
 int threads_worker_start(struct threads *threads)
