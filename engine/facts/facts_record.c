@@ -310,6 +310,7 @@ int fact_integrity(const struct facts_look *look, struct rye_buf *out, struct ry
 	auto_json json_t *doc = NULL;
 	struct chronicle_check check;
 	struct rye_err why = { 0 };
+	int r;
 
 	if (ai < 0)
 		return ai;
@@ -317,9 +318,19 @@ int fact_integrity(const struct facts_look *look, struct rye_buf *out, struct ry
 		buf_addf(out, "bad: %s\n", why.msg);
 		return 0;
 	}
-	if (!(look->has & NEEDS_STORY) || chronicle_text(&record, &text, NULL)) {
+	if (!(look->has & NEEDS_STORY)) {
 		buf_adds(out, "unsigned\n");
 		return 0;
+	}
+	r = chronicle_text(&record, &text, &why);
+	if (r == -(int)RYE_TOO_BIG) {
+		buf_addf(out, "bad: %s\n", why.msg);
+		return 0;
+	}
+	if (r) {
+		if (err)
+			*err = why;
+		return r;
 	}
 	chronicle_check(&record, (struct rye_span){ text->data, text->len },
 			json_str(doc, "transcript_head"), &check);

@@ -84,11 +84,22 @@ bool chronicle_point(const json_t *payload, struct chronicle_point *ret)
 	return ret->turn >= 0 && ret->offset >= 0 && *ret->hash;
 }
 
+/* A thread of ours ends before its transcript is that long; those of others may be longer. */
+static int chronicle_unread(const struct record *record, int r, struct rye_err *err)
+{
+	if (r != -EFBIG)
+		return rye_fail_sys(err, -r, "%.700s/" TRANSCRIPT_FILE, record->id);
+	return rye_fail(err, RYE_TOO_BIG,
+			"%.700s/" TRANSCRIPT_FILE " has more than %u MiB: it is shown as it is, "
+			"but neither taken apart nor checked",
+			record->id, RYE_BUF_CAP >> 20);
+}
+
 int chronicle_text(const struct record *record, struct rye_blob **ret, struct rye_err *err)
 {
 	int r = io_read_at(record->dir, TRANSCRIPT_FILE, RYE_BUF_CAP, ret);
 
-	return r < 0 ? rye_fail_sys(err, -r, "%.700s/" TRANSCRIPT_FILE, record->id) : 0;
+	return r < 0 ? chronicle_unread(record, r, err) : 0;
 }
 
 /* ---- to the disk ---- */
@@ -197,7 +208,7 @@ static int take_text(struct chronicle *chronicle, struct rye_err *err)
 	int r = io_read_fd(chronicle->fd, RYE_BUF_CAP, &blob, NULL);
 
 	if (r < 0)
-		return rye_fail_sys(err, -r, "%.700s/" TRANSCRIPT_FILE, chronicle->record->id);
+		return chronicle_unread(chronicle->record, r, err);
 	text = (struct rye_span){ blob->data, blob->len };
 	r = drop_torn(chronicle, text, err);
 	if (r)

@@ -197,8 +197,12 @@ static int enter_entry(fuse_req_t req, const struct tree_key *key, struct fuse_e
 	at.at.has = threads_has;
 	at.at.arg = &text;
 	name = (struct thread_name){ at.id, at.at.path };
-	if (rye_thread_entry(front->rye, &at.at, &entry, &err))
-		return is_nothing(&at.at, &err) ? ENOENT : rye_code_errno(err.code);
+	if (rye_thread_entry(front->rye, &at.at, &entry, &err)) {
+		if (is_nothing(&at.at, &err))
+			return ENOENT;
+		content_complain(req, key->text, err.msg);
+		return rye_code_errno(err.code);
+	}
 	if (text.node)
 		return enter_node(front, text.node, 0, ret);
 	switch (entry.sort) {

@@ -191,6 +191,7 @@ errno_text() {
     EBUSY) echo 'Device or resource busy' ;;
     EBADMSG) echo 'Bad message' ;;
     EEXIST) echo 'File exists' ;;
+    EFBIG) echo 'File too large' ;;
     EINVAL) echo 'Invalid argument' ;;
     EKEYREJECTED) echo 'Key was rejected by service' ;;
     EISDIR) echo 'Is a directory' ;;

@@ -299,4 +299,19 @@ rm "$real"
 ok "the mount ends" umount_rye
 fx_mount
 is "another mount tells the same times" "$(times)" "$(cat "$T/times")"
+
+# ---- a transcript that is longer than one of ours can be ----
+id=$(one 'directive:lane_work')
+D=$X/$id
+is "one more thread" "$(timeout 30 cat "$D/wait")" completed
+truncate -s 100M "$P/.ai/state/threads/$id/transcript.jsonl"
+has "it is not called unsigned" "$(cat "$D/integrity")" "bad: $id/transcript.jsonl has more than 64 MiB"
+errno "it is not taken apart" EFBIG cat "$D/messages.json"
+has "and the reader is told why" "$(cat "$M/.ryefs/errors")" "messages.json" "has more than 64 MiB: it is shown as it is"
+is "it is shown whole" "$(wc -c <"$D/transcript.jsonl")" $((100 << 20))
+ok "its directory is listed" eval 'ls "$D" | grep -qx messages.json'
+errno "it cannot be gone on with" EFBIG bash -c "echo resume more > $D/ctl"
+has "which says why" "$(cat "$D/ctl")" "has more than 64 MiB"
+has "the command line, too" "$(run threads show "$id")" "bad: $id/transcript.jsonl has more than 64 MiB"
+
 finish
