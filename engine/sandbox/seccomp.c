@@ -50,6 +50,8 @@
 #define MAKES_FILE (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
 #define SET_ID 06000
 #define SOCKET_TYPE 0xf /* beside it stand flags */
+/* So many are tested one by one: fewer make more to compile, more make it run longer. */
+#define LEAF_RULES 6
 
 #ifndef SYS_fchmodat2
 #define SYS_fchmodat2 452
@@ -77,6 +79,7 @@ struct rule {
 	int nr;
 	enum what what;
 	unsigned char arg; /* that is a mode; behind the flags where they decide */
+	int last; /* of a row of numbers that are refused alike; else nr */
 };
 
 static const struct rule always[] = {
@@ -146,6 +149,16 @@ static void seccomp_add(struct seccomp_program *to, struct sock_filter code)
 		to->code[to->n] = code;
 	to->n++;
 }
+
+/* The jumps of a tree whose leaves stand behind it, each once. */
+struct seccomp_tree {
+	struct seccomp_program *to;
+	struct seccomp_jump {
+		size_t at;
+		const struct rule *rule; /* NULL: it has been told where to */
+	} jumps[ARRAY_SIZE(always) + 1];
+	size_t n;
+};
 
 static void add_end(struct seccomp_program *to, unsigned code)
 {
@@ -230,41 +243,82 @@ static void add_argument(struct seccomp_program *to, const struct rule *rule)
 	}
 }
 
-static void add_rule(struct seccomp_program *to, const struct rule *rule)
+/* What a rule answers, in the same way for all that are like it. */
+static void add_leaf(struct seccomp_program *to, const struct rule *rule)
 {
-	size_t jump = to->n;
-
-	seccomp_add(to, ALLOW);
 	if (rule->what == DENY)
 		seccomp_add(to, REFUSE(EPERM));
 	else if (rule->what == NO_SUCH)
 		seccomp_add(to, REFUSE(ENOSYS));
 	else
 		add_argument(to, rule);
-	if (to->n < ARRAY_SIZE(to->code))
-		to->code[jump] = JUMP(BPF_JEQ, (unsigned)rule->nr, 0, seccomp_distance(to, jump));
+}
+
+static bool is_row(const struct rule *rule)
+{
+	return rule->last > rule->nr;
+}
+
+/* Goes on behind it where the number is another one. */
+static void add_rule(struct seccomp_tree *tree, const struct rule *rule)
+{
+	if (is_row(rule))
+		seccomp_add(tree->to, JUMP(BPF_JGE, (unsigned)rule->nr, 0, 1));
+	tree->jumps[tree->n++] = (struct seccomp_jump){ tree->to->n, rule };
+	seccomp_add(tree->to, is_row(rule) ? JUMP(BPF_JGT, (unsigned)rule->last, 0, 0) :
+					     JUMP(BPF_JEQ, (unsigned)rule->nr, 0, 0));
 }
 
 /*
- * A search tree over the sorted numbers: the kernel runs the program once for every call
- * number when it is installed, so a flat list of tests costs as much as starting a process.
+ * A search tree over the sorted numbers: the kernel runs the program once for every call number when
+ * it is installed, and compiles it each time, so a flat list of tests costs as much as starting a
+ * process, and leaves that are there twice a part of that.
  */
-static void seccomp_add_tree(struct seccomp_program *to, const struct rule *rules, size_t n)
+static void seccomp_add_tree(struct seccomp_tree *tree, const struct rule *rules, size_t n)
 {
+	struct seccomp_program *to = tree->to;
 	size_t half = n / 2, jump = to->n;
 
-	if (n <= 2) {
+	if (n <= LEAF_RULES) {
 		for (size_t i = 0; i < n; i++)
-			add_rule(to, &rules[i]);
+			add_rule(tree, &rules[i]);
 		seccomp_add(to, ALLOW);
 		return;
 	}
 	seccomp_add(to, ALLOW);
-	seccomp_add_tree(to, rules, half);
+	seccomp_add_tree(tree, rules, half);
 	if (to->n < ARRAY_SIZE(to->code))
 		to->code[jump] =
 			JUMP(BPF_JGE, (unsigned)rules[half].nr, seccomp_distance(to, jump), 0);
-	seccomp_add_tree(to, rules + half, n - half);
+	seccomp_add_tree(tree, rules + half, n - half);
+}
+
+/* Tells a jump that its leaf comes next. */
+static void seccomp_aim(struct seccomp_program *to, struct seccomp_jump *jump)
+{
+	unsigned char far = seccomp_distance(to, jump->at);
+
+	if (to->n < ARRAY_SIZE(to->code) && is_row(jump->rule))
+		to->code[jump->at].jf = far;
+	else if (to->n < ARRAY_SIZE(to->code))
+		to->code[jump->at].jt = far;
+	jump->rule = NULL;
+}
+
+static void seccomp_add_leaves(struct seccomp_tree *tree)
+{
+	for (size_t i = 0; i < tree->n; i++) {
+		const struct rule *rule = tree->jumps[i].rule;
+
+		for (size_t j = i; rule && j < tree->n; j++) {
+			const struct rule *other = tree->jumps[j].rule;
+
+			if (other && other->what == rule->what && other->arg == rule->arg)
+				seccomp_aim(tree->to, &tree->jumps[j]);
+		}
+		if (rule)
+			add_leaf(tree->to, rule);
+	}
 }
 
 static int seccomp_by_number(const void *a, const void *b)
@@ -272,14 +326,36 @@ static int seccomp_by_number(const void *a, const void *b)
 	return ((const struct rule *)a)->nr - ((const struct rule *)b)->nr;
 }
 
+/* Numbers that follow each other and are refused become one rule. How many there are then. */
+static size_t seccomp_join(struct rule *rules, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct rule *last = kept ? &rules[kept - 1] : NULL;
+
+		if (last && last->what == DENY && rules[i].what == DENY &&
+		    rules[i].nr == last->last + 1) {
+			last->last = rules[i].nr;
+			continue;
+		}
+		rules[kept] = rules[i];
+		rules[kept].last = rules[kept].nr;
+		kept++;
+	}
+	return kept;
+}
+
 bool seccomp_build(bool net, struct seccomp_program *ret)
 {
 	struct rule rules[ARRAY_SIZE(always) + 1];
+	struct seccomp_tree tree = { .to = ret };
 	size_t n = ARRAY_SIZE(always);
 
 	memcpy(rules, always, sizeof(always));
-	rules[n++] = (struct rule){ SYS_socket, net ? NET_SOCKET : LOCAL_SOCKET, 0 };
+	rules[n++] = (struct rule){ SYS_socket, net ? NET_SOCKET : LOCAL_SOCKET, 0, 0 };
 	qsort(rules, n, sizeof(*rules), seccomp_by_number);
+	n = seccomp_join(rules, n);
 	ret->n = 0;
 	/* 32-bit programs reach other calls by the same numbers: they are not run. */
 	seccomp_add(ret, LOAD(offsetof(struct seccomp_data, arch)));
@@ -288,7 +364,8 @@ bool seccomp_build(bool net, struct seccomp_program *ret)
 	seccomp_add(ret, LOAD_NR);
 	seccomp_add(ret, JUMP(BPF_JGE, 0x40000000, 0, 1)); /* x32 */
 	seccomp_add(ret, REFUSE(ENOSYS));
-	seccomp_add_tree(ret, rules, n);
+	seccomp_add_tree(&tree, rules, n);
+	seccomp_add_leaves(&tree);
 	ret->program = (struct sock_fprog){ (unsigned short)ret->n, ret->code };
 	return ret->n < ARRAY_SIZE(ret->code);
 }
