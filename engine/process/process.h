@@ -76,6 +76,7 @@ struct spawn_ask {
 	int in, out, err; /* become 0, 1, 2; any number */
 	int extra, extra_at; /* one more descriptor and its number; -1: none */
 	const struct box *box; /* NULL: not confined */
+	bool bound; /* the calling thread is, by boxes_bound_thread */
 	_Atomic pid_t *session; /* the child writes its session here before exec; or NULL */
 };
 

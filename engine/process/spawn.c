@@ -131,7 +131,7 @@ static CHILD_SIDE long spawn_prepare(struct tried *tried)
 		return r;
 	default_signals();
 	tried->step = STEP_SANDBOX;
-	return ask->box ? -box_enter(ask->box) : 0;
+	return ask->box ? -box_enter(ask->box, ask->bound) : 0;
 }
 
 /* Does not return. */
@@ -317,7 +317,7 @@ int spawn_park(const struct spawn_ask *ask, struct spawn_parked **ret, struct ry
 		free(parked);
 		return rye_fail_sys(err, r, "cannot make a pipe");
 	}
-	parked->ask = (struct spawn_ask){ .box = ask->box };
+	parked->ask = (struct spawn_ask){ .box = ask->box, .bound = ask->bound };
 	parked->tried.ask = &parked->ask;
 	parked->child = (struct child){ -1, -1 };
 	parked->go = go[1];

@@ -606,19 +606,36 @@ void box_give(struct boxes *boxes, struct box *box, bool busy)
 #define POWERS_MAX 64
 
 /*
- * Powers over the machine and over other processes reach around the rest. What exec gives to root
- * comes from the bounding set, and what it hands on from the inheritable one. A root without
- * CAP_SETPCAP may not change the former (EPERM): no_new_privs keeps it to what is permitted here.
+ * What exec gives to root comes from the bounding set. A root without CAP_SETPCAP may not change it
+ * (EPERM): no_new_privs keeps it to what is permitted here. True: nothing else is left in it.
  */
-static CHILD_SIDE long drop_powers(void)
+static CHILD_SIDE bool bound_powers(void)
 {
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2] = { { 0 } };
 	long r = 0;
 
 	for (unsigned i = 0; i < POWERS_MAX && r >= 0; i++)
 		if (i >= 32 || !(POWERS_KEPT >> i & 1))
 			r = RAW(SYS_prctl, PR_CAPBSET_DROP, i);
+	return r >= 0 || r == -EINVAL;
+}
+
+bool boxes_bound_thread(const struct boxes *boxes)
+{
+	return boxes->on && bound_powers();
+}
+
+/*
+ * Powers over the machine and over other processes reach around the rest. What exec hands on comes
+ * from the inheritable set.
+ */
+static CHILD_SIDE long drop_powers(bool bound)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { { 0 } };
+	long r;
+
+	if (!bound)
+		bound_powers();
 	r = RAW(SYS_capget, (long)&head, (long)data);
 	data[0].permitted &= POWERS_KEPT;
 	data[0].effective &= POWERS_KEPT;
@@ -632,7 +649,7 @@ CHILD_SIDE int box_veil(const struct box *box)
 	return veil_enter(&box->veil);
 }
 
-CHILD_SIDE int box_enter(const struct box *box)
+CHILD_SIDE int box_enter(const struct box *box, bool bound)
 {
 	long r = 0;
 
@@ -643,7 +660,8 @@ CHILD_SIDE int box_enter(const struct box *box)
 	if (!r && box->ruleset >= 0)
 		r = RAW(SYS_landlock_restrict_self, box->ruleset);
 	if (!r)
-		r = drop_powers();
+		/* a process that enters a user namespace has all of them there, in the bounding set too */
+		r = drop_powers(bound && box->veil.user < 0);
 	if (!r && box->filter)
 		r = RAW(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, (long)box->filter);
 	return (int)-r;

@@ -164,11 +164,17 @@ uint64_t boxes_stamp(const struct boxes *boxes); /* of what they are made for: v
 int boxes_nest(const struct boxes *boxes);
 
 /*
+ * For a thread that starts nothing but confined processes: gives up what their bounding set lacks. True:
+ * its children are born so, which saves each of them forty calls.
+ */
+bool boxes_bound_thread(const struct boxes *boxes);
+
+/*
  * Raw system calls only, for the child between clone and exec. 0, or a positive errno. Behind
- * box_veil the working directory is "/".
+ * box_veil the working directory is "/". bound: by boxes_bound_thread.
  */
 int box_veil(const struct box *box);
-int box_enter(const struct box *box);
+int box_enter(const struct box *box, bool bound);
 
 /* Is this process in the cgroup that limits those of all tools? (pidlimit.c) */
 bool pidlimit_held(void);

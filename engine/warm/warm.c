@@ -81,6 +81,7 @@ struct warm {
 	const struct plan_base *base;
 	pthread_t thread;
 	bool running, stopping;
+	bool bound; /* the thread is, by boxes_bound_thread; its own */
 };
 
 int warm_open(const struct plan_base *base, struct warm **ret, struct rye_err *err)
@@ -405,7 +406,8 @@ static void do_chore(struct warm *warm, struct chore *chore)
 	chore->ok = true;
 	switch (chore->kind) {
 	case CHORE_MAKE_SPARE:
-		chore->ok = spare_make(warm->base->boxes, chore->confine, &chore->spare);
+		chore->ok =
+			spare_make(warm->base->boxes, chore->confine, warm->bound, &chore->spare);
 		break;
 	case CHORE_DROP_SPARE:
 		spare_drop(warm->base->boxes, &chore->spare);
@@ -510,6 +512,7 @@ static void *warm_keep(void *arg)
 	struct warm *warm = arg;
 	struct chore chore;
 
+	warm->bound = boxes_bound_thread(warm->base->boxes);
 	while (next_chore(warm, &chore))
 		work_off(warm, &chore);
 	return NULL;

@@ -46,7 +46,8 @@ void spares_give_up(struct spares *spares, struct confine confine); /* it cannot
 /* One that no call has asked for since `before`; with INT64_MAX: any. False: none. */
 bool spares_take_old(struct spares *spares, int64_t before, struct spare *ret);
 
-bool spare_make(struct boxes *boxes, struct confine confine, struct spare *ret);
+/* bound: the calling thread is, by boxes_bound_thread. */
+bool spare_make(struct boxes *boxes, struct confine confine, bool bound, struct spare *ret);
 /* What is left of it, used or not, but for the box of a used one. */
 void spare_close(struct spare *spare);
 void spare_drop(struct boxes *boxes, struct spare *spare);

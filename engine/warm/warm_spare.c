@@ -75,10 +75,10 @@ bool spares_take_old(struct spares *spares, int64_t before, struct spare *ret)
 	return false;
 }
 
-bool spare_make(struct boxes *boxes, struct confine confine, struct spare *ret)
+bool spare_make(struct boxes *boxes, struct confine confine, bool bound, struct spare *ret)
 {
 	struct spare spare = { .in = -1 };
-	struct spawn_ask ask = { .extra = -1 };
+	struct spawn_ask ask = { .extra = -1, .bound = bound };
 	struct pipes pipes;
 
 	if (box_take(boxes, confine, &spare.box, NULL))

@@ -9,6 +9,7 @@
 #include "sandbox/sandbox_inner.h"
 #include "sandbox/sandbox.h"
 
+#include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -96,6 +97,24 @@ static void a_fresh_process(void **state)
 		assert_string_equal(said.output, want.data);
 	}
 	close(leak);
+}
+
+/* Of root's powers none but these go to what it starts, whether its process has waited or not. */
+static void powers_of_root(void **state)
+{
+	const unsigned long kept = 1ul << CAP_CHOWN | 1ul << CAP_DAC_OVERRIDE | 1ul << CAP_FOWNER;
+	struct exec_place *p = *state;
+
+	if (geteuid())
+		test_skip("only root can give up a part of the bounding set");
+	exec_shell(p, "t/a.yaml", "grep CapBnd /proc/self/status | cut -f2", "");
+	for (int i = 0; i < 6; i++) {
+		auto_said struct exec_said said = exec_run(p, "t/a", "{}");
+
+		assert_int_equal(said.code, RYE_OK);
+		assert_int_equal(strtoul(said.output, NULL, 16) & ~kept, 0);
+		usleep(20000); /* the next one is made */
+	}
 }
 
 static void an_environment_of_its_own(void **state)
@@ -349,6 +368,7 @@ int main(void)
 		cmocka_unit_test(the_group_that_counts_processes),
 		exec_both(declared_capabilities),
 		exec_both(a_fresh_process),
+		exec_both(powers_of_root),
 		exec_both(an_environment_of_its_own),
 		exec_both(programs_of_the_project),
 		exec_test(interpreters),
