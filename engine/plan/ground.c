@@ -266,7 +266,7 @@ static void put_ground(struct grounds *grounds, char *id, struct ground *ground,
 static bool ground_holds(const struct plan_base *base, const struct ground *ground)
 {
 	return ground->trust == ground_trust(base) && marks_hold(&ground->marks) &&
-	       (!ground->mcp || ground->veil == veil_stamp(base->items->spaces));
+	       (!ground->mcp || ground->veil == boxes_places(base->boxes));
 }
 
 struct ground *ground_recall(const struct plan_base *base, const char *id)

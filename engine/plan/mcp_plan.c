@@ -300,7 +300,7 @@ static int make_key(const struct planner *planner, const struct mcp_source *sour
 	buf_addf(&text, "%s%c%s%c%s%c%s%c%d%d%u.%" PRIx64 ".", source->stamp, 0,
 		 spec->path ? spec->path : "", 0, spec->cwd ? spec->cwd : "", 0,
 		 spec->url ? spec->url : "", 0, spec->confine.net, spec->confine.write,
-		 spec->confine.shown, veil_stamp(planner->base->items->spaces));
+		 spec->confine.shown, boxes_places(planner->base->boxes));
 	key_words(&text, spec->argv);
 	key_words(&text, spec->headers);
 	for (size_t i = 0; i < spec->env.n; i++)
@@ -531,7 +531,7 @@ static int make_target(struct planner *planner, struct mcp_target **ret, struct 
 	struct mcp_target *target = *ret = memory_note(calloc(1, sizeof(*target)));
 	struct ground *ground = planner->ground;
 	size_t warnings = json_array_size(planner->warnings);
-	uint64_t veil = veil_stamp(planner->base->items->spaces);
+	uint64_t veil = boxes_places(planner->base->boxes);
 	int r;
 
 	if (!target)

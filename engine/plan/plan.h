@@ -128,7 +128,7 @@ struct ground {
 	json_t *ids, *detail; /* of the chain, for replies */
 	struct marks marks;
 	uint64_t trust; /* that the items were verified by */
-	uint64_t veil; /* veil_stamp, where `mcp` is there */
+	uint64_t veil; /* boxes_places, where `mcp` is there */
 };
 
 struct grounds *grounds_open(void);

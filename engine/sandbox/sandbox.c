@@ -283,6 +283,11 @@ uint64_t boxes_stamp(const struct boxes *boxes)
 	return boxes->watch ? veil_watch_stamp(boxes->watch) : 0;
 }
 
+uint64_t boxes_places(const struct boxes *boxes)
+{
+	return boxes->watch ? veil_watch_places(boxes->watch) : 0;
+}
+
 static int make_ruleset(const struct boxes *boxes, struct box *box, struct rye_err *err)
 {
 	static const char *const devices[] = { "/dev/null",   "/dev/zero",    "/dev/full",

@@ -96,7 +96,7 @@ struct confine {
 struct veil {
 	int user, mnt, ipc;
 	int pts; /* for the ruleset alone */
-	uint64_t stamp; /* of what lies behind it (veil_stamp) */
+	uint64_t stamp; /* of what lies behind it (veil_watch_stamp) */
 };
 
 #define VEIL_NONE ((struct veil){ .user = -1, .mnt = -1, .ipc = -1, .pts = -1 })
@@ -157,6 +157,7 @@ size_t tmpdir_sweep(bool drop, rye_name_fn fn, void *arg);
 json_t *boxes_skipped(const struct boxes *boxes);
 bool boxes_veil(const struct boxes *boxes); /* do boxes have their veil? */
 uint64_t boxes_stamp(const struct boxes *boxes); /* of what they are made for: veil_watch_stamp */
+uint64_t boxes_places(const struct boxes *boxes); /* the same by veil_watch_places */
 /*
  * A ruleset that refuses nothing; entering it makes a domain of one's own, which others of
  * the same box can neither trace nor read through /proc, nor it them. -1: no Landlock.
@@ -252,15 +253,17 @@ int veil_spaces(const struct veil_want *want, struct veil *ret);
 bool veil_may_own_shm(const struct spaces *spaces, const char *tmpdir);
 /* Does a file of that path lie where no box shows it? */
 bool veil_hides(const struct spaces *spaces, const char *path);
-/* Changes when a directory that is veiled comes, goes or is replaced. */
-uint64_t veil_stamp(const struct spaces *spaces);
-
-/* veil_watch.c: the same, and where else they are shown, git's files, private files of the project. */
+/*
+ * veil_watch.c: what tells when veils of before are no longer to be used. Changes when a directory that is
+ * veiled comes, goes or is replaced, where else they are shown, with git's files and private files of
+ * the project.
+ */
 struct veil_watch;
 /* lasting: the engine goes on for long. NULL: no memory. spaces has to outlive it. */
 struct veil_watch *veil_watch_open(const struct spaces *spaces, bool lasting);
 void veil_watch_close(struct veil_watch *watch);
 uint64_t veil_watch_stamp(struct veil_watch *watch);
+uint64_t veil_watch_places(struct veil_watch *watch); /* of the directories alone */
 void veil_done(struct veil *veil);
 /* May this process make any? */
 bool veil_possible(void);

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 /*
  * pidlimit.c: starts a thread that moves this process into the cgroup, for which the kernel takes
@@ -53,5 +54,22 @@ void privates_rows(struct privates *privates, bool write, struct veil_rows *rows
 uint64_t privates_stamp(struct privates *privates); /* of those that there are */
 
 struct privates *veil_watch_privates(const struct veil_watch *watch);
+const struct spaces *veil_watch_spaces(const struct veil_watch *watch);
+
+/* Changes with the file, not with what is in it. */
+uint64_t veil_identity(const struct stat *st);
+/* What lies under some names of a directory. */
+struct veil_names {
+	uint64_t hash; /* of the directory's identity and theirs */
+	unsigned there; /* a bit for each that is */
+};
+/*
+ * names: NULL behind the last. They are looked at only when the directory's times are others than at
+ * the last time in the same slot: the number of a space, or how many there are for git.
+ */
+void veil_watch_names(struct veil_watch *watch, size_t slot, const char *dir,
+		      const char *const *names, struct veil_names *ret);
+/* veil_paths.c: of the directories that are veiled, for veil_watch.c */
+uint64_t veil_stamp(struct veil_watch *watch);
 
 #endif

@@ -61,14 +61,6 @@ static void protect_all(const struct veil_want *want, struct veil_rows *rows)
 	}
 }
 
-static uint64_t add_stamp(uint64_t hash, int dir, const char *path)
-{
-	struct stat st = { .st_ino = 0 };
-	bool there = *path && !fstatat(dir, path, &st, 0);
-
-	return hash_add(hash, there ? st.st_dev * 0x9e3779b97f4a7c15ull ^ st.st_ino : 0);
-}
-
 /* Where programs listen that do what they are asked outside of the sandbox, for everybody. */
 static const char *const machine[] = {
 	"/run/dbus",	   "/run/systemd/private", "/run/docker.sock",
@@ -93,14 +85,15 @@ static void session_paths(struct session_list *ret)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR"), *agent = getenv("SSH_AUTH_SOCK");
 	const char *tmux = getenv("TMUX_TMPDIR");
+	unsigned uid = geteuid();
 
 	/* thread/thread_socket.c takes the one or the other, mcp/server/serve_token.c the first */
 	snprintf(ret->v[0], SESSION_PATH_MAX, "%s%s", runtime ? runtime : "",
 		 runtime ? "/ryefs" : "");
-	snprintf(ret->v[1], SESSION_PATH_MAX, "/tmp/ryefs-%u", geteuid());
-	snprintf(ret->v[2], SESSION_PATH_MAX, "/run/user/%u", geteuid());
+	snprintf(ret->v[1], SESSION_PATH_MAX, "/tmp/ryefs-%u", uid);
+	snprintf(ret->v[2], SESSION_PATH_MAX, "/run/user/%u", uid);
 	snprintf(ret->v[3], SESSION_PATH_MAX, "%s", runtime ? runtime : "");
-	snprintf(ret->v[4], SESSION_PATH_MAX, "%s/tmux-%u", tmux ? tmux : "/tmp", geteuid());
+	snprintf(ret->v[4], SESSION_PATH_MAX, "%s/tmux-%u", tmux ? tmux : "/tmp", uid);
 	snprintf(ret->v[5], SESSION_PATH_MAX, "%s", agent ? agent : "");
 }
 
@@ -171,25 +164,45 @@ static void hide_private(const struct veil_want *want, struct veil_rows *rows)
 		privates_rows(veil_watch_privates(want->watch), want->write, rows);
 }
 
-uint64_t veil_stamp(const struct spaces *spaces)
+static uint64_t add_stamp(uint64_t hash, int dir, const char *path)
 {
-	static const char *const names[] = { "config", "state", "state/threads", "config/keys" };
+	struct stat st;
+
+	return hash_add(hash, *path && !fstatat(dir, path, &st, 0) ? veil_identity(&st) : 0);
+}
+
+/* Names of a space's .ai, and what is veiled in these. */
+static uint64_t space_stamp(struct veil_watch *watch, uint64_t hash, size_t i)
+{
+	static const char *const names[] = { "config", "state", NULL };
+	static const char *const below[] = { "config/keys", "state/threads" };
+	const struct space *space = &veil_watch_spaces(watch)->v[i];
+	struct veil_names found;
+	char path[4096];
+
+	/* by its path: the descriptor may stand for one that was replaced */
+	snprintf(path, sizeof(path), "%s/.ai", space->root);
+	veil_watch_names(watch, i, path, names, &found);
+	hash = hash_add(hash, found.hash);
+	for (size_t j = 0; j < ARRAY_SIZE(below); j++)
+		hash = found.there >> j & 1 ? add_stamp(hash, space_fd(space), below[j]) :
+					      hash_add(hash, 0);
+	return hash;
+}
+
+uint64_t veil_stamp(struct veil_watch *watch)
+{
+	const struct spaces *spaces = veil_watch_spaces(watch);
 	uint64_t hash = spaces->key_dir ? add_stamp(1, AT_FDCWD, spaces->key_dir) : 1;
 	struct session_list session;
-	char path[4096];
 
 	if (spaces->secret_dir)
 		hash = add_stamp(hash, AT_FDCWD, spaces->secret_dir);
 	session_paths(&session);
 	for (size_t i = 0; i < SESSION_PATHS; i++)
 		hash = add_stamp(hash, AT_FDCWD, session.v[i]);
-	for (size_t i = 0; i < spaces->n && spaces->v[i].type != RYE_SYSTEM; i++) {
-		/* by its path: the descriptor may stand for one that was replaced */
-		snprintf(path, sizeof(path), "%s/.ai", spaces->v[i].root);
-		hash = add_stamp(hash, AT_FDCWD, path);
-		for (size_t j = 0; j < ARRAY_SIZE(names); j++)
-			hash = add_stamp(hash, space_fd(&spaces->v[i]), names[j]);
-	}
+	for (size_t i = 0; i < spaces->n && spaces->v[i].type != RYE_SYSTEM; i++)
+		hash = space_stamp(watch, hash, i);
 	return hash;
 }
 

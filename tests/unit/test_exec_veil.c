@@ -104,6 +104,49 @@ static void records_of_threads(void **state)
 	}
 }
 
+static void let_settle(void)
+{
+	usleep(150000);
+}
+
+/* What is replaced while directories are remembered by their times: the mount over it went with the old. */
+static void replaced_names(void **state)
+{
+	static const char append[] = "for f in .git/config .git/hooks/run .ai/state/kept; do "
+				     "(echo x >>$f) 2>/dev/null && echo $f; done; true";
+	struct exec_place *p = *state;
+	const char *project = p->place.project;
+	char from[200], to[200];
+
+	NEED_VEIL();
+	snprintf(to, sizeof(to), "%s/.git", project);
+	mkdir(to, 0755);
+	snprintf(to, sizeof(to), "%s/.git/config", project);
+	put(to, "");
+	let_settle();
+	for (int i = 0; i < 4; i++)
+		tries(p, append, "");
+	/* as `git config` does it */
+	snprintf(from, sizeof(from), "%s/.git/config.lock", project);
+	put(from, "");
+	assert_int_equal(rename(from, to), 0);
+	tries(p, append, "");
+	let_settle();
+	tries(p, append, "");
+	snprintf(to, sizeof(to), "%s/.git/hooks", project);
+	mkdir(to, 0755);
+	tries(p, append, "");
+	let_settle();
+	tries(p, append, "");
+	snprintf(from, sizeof(from), "%s/.ai/state", project);
+	snprintf(to, sizeof(to), "%s/.ai/old", project);
+	assert_int_equal(rename(from, to), 0);
+	mkdir(from, 0700);
+	tries(p, append, "");
+	let_settle();
+	tries(p, append, "");
+}
+
 /* A project that is the user's space, too: the home directory. */
 static void trust(void **state)
 {
@@ -247,13 +290,10 @@ static int setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		veil_test(private_keys),
-		veil_test(records_of_threads),
-		veil_test(trust),
-		veil_test(shared_memory),
-		veil_test(facts_of_files),
-		veil_test(working_directory),
-		veil_test(project_in_shared_memory),
+		veil_test(private_keys),      veil_test(records_of_threads),
+		veil_test(replaced_names),    veil_test(trust),
+		veil_test(shared_memory),     veil_test(facts_of_files),
+		veil_test(working_directory), veil_test(project_in_shared_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
