@@ -40,10 +40,34 @@ static int proc_read_file(int dir, const char *path, char *text, size_t size)
 	return 0;
 }
 
+/* From one space to the one so many fields further on; NULL: there are fewer. */
+static const char *proc_skip(const char *at, int fields)
+{
+	while (at && fields-- > 0)
+		at = strchr(at + 1, ' ');
+	return at;
+}
+
+/* " S 1 2 3 …" behind the name; by sscanf it would be a tenth of the whole look. */
+static int read_fields(const char *text, struct proc_stat *ret)
+{
+	const char *ppid = proc_skip(*text == ' ' ? text : NULL, 1);
+	const char *session = proc_skip(ppid, 2), *threads = proc_skip(session, 14);
+	const char *start = proc_skip(threads, 2);
+
+	if (!start)
+		return -EIO;
+	ret->state = text[1];
+	ret->ppid = atoi(ppid);
+	ret->session = atoi(session);
+	ret->threads = strtol(threads, NULL, 10);
+	ret->start = strtoull(start, NULL, 10);
+	return 0;
+}
+
 int proc_stat(pid_t pid, struct proc_stat *ret)
 {
 	char path[32], text[1024], *open, *close;
-	unsigned long long start;
 	size_t len;
 	int r;
 
@@ -55,16 +79,13 @@ int proc_stat(pid_t pid, struct proc_stat *ret)
 	close = strrchr(text, ')');
 	if (!open || !close || close < open)
 		return -EIO;
-	/* state ppid pgrp session, then 15 fields up to starttime */
-	if (sscanf(close + 1,
-		   " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d %llu",
-		   &ret->state, &ret->ppid, &ret->session, &ret->threads, &start) != 5)
-		return -EIO;
+	r = read_fields(close + 1, ret);
+	if (r < 0)
+		return r;
 	len = (size_t)(close - open - 1);
 	len = len < sizeof(ret->comm) ? len : sizeof(ret->comm) - 1;
 	memcpy(ret->comm, open + 1, len);
 	ret->comm[len] = '\0';
-	ret->start = start;
 	return 0;
 }
 
@@ -76,15 +97,12 @@ uint64_t proc_start(pid_t pid)
 	return proc_stat(pid, &stat) || stat.state == 'Z' || stat.state == 'X' ? 0 : stat.start;
 }
 
-/* The value of "\nname:\t" in a status file, or NULL. */
-static const char *proc_field(const char *status, const char *name)
+/* The value behind such a line's beginning in a status file, or NULL. */
+static const char *proc_field(const char *status, const char *line)
 {
-	char wanted[32];
-	const char *at;
+	const char *at = strstr(status, line);
 
-	snprintf(wanted, sizeof(wanted), "\n%s:\t", name);
-	at = strstr(status, wanted);
-	return at ? at + strlen(wanted) : NULL;
+	return at ? at + strlen(line) : NULL;
 }
 
 static int read_status(int dir, struct proc_cage *cage)
@@ -95,12 +113,12 @@ static int read_status(int dir, struct proc_cage *cage)
 
 	if (r < 0)
 		return r;
-	tgid = proc_field(text, "Tgid");
-	privs = proc_field(text, "NoNewPrivs");
-	powers = proc_field(text, "CapEff");
-	filters = proc_field(text, "Seccomp_filters");
+	tgid = proc_field(text, "\nTgid:\t");
+	privs = proc_field(text, "\nNoNewPrivs:\t");
+	powers = proc_field(text, "\nCapEff:\t");
+	filters = proc_field(text, "\nSeccomp_filters:\t");
 	if (!filters)
-		filters = proc_field(text, "Seccomp");
+		filters = proc_field(text, "\nSeccomp:\t");
 	if (!tgid || !privs || !filters || !powers)
 		return -EIO;
 	cage->tgid = atoi(tgid);
@@ -186,9 +204,9 @@ bool proc_end(pid_t pid, bool (*is_it)(pid_t pid, void *arg), void *arg)
 	       syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
 }
 
-static uint64_t proc_mask(const char *status, const char *name)
+static uint64_t proc_mask(const char *status, const char *line)
 {
-	const char *value = proc_field(status, name);
+	const char *value = proc_field(status, line);
 
 	return value ? strtoull(value, NULL, 16) : 0;
 }
@@ -204,8 +222,8 @@ bool proc_interrupted(pid_t tid)
 	r = proc_read_file(AT_FDCWD, path, text, sizeof(text));
 	if (r < 0)
 		return r == -ENOENT || r == -ESRCH;
-	pending = (proc_mask(text, "SigPnd") | proc_mask(text, "ShdPnd")) &
-		  ~proc_mask(text, "SigBlk");
+	pending = (proc_mask(text, "\nSigPnd:\t") | proc_mask(text, "\nShdPnd:\t")) &
+		  ~proc_mask(text, "\nSigBlk:\t");
 	for (size_t i = 0; i < ARRAY_SIZE(ending); i++)
 		if (pending & UINT64_C(1) << (ending[i] - 1))
 			return true;
