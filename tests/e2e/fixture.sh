@@ -125,12 +125,6 @@ fx_wait() {
   done
 }
 
-# A sanitizer wants to be the first library; what is preloaded here is built without.
-preloaded() { # NAME VARIABLE=VALUE CMD...
-  local so=$PRELOADED/$1.so
-  local -x "$2" LD_PRELOAD="${so:?}" ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0"
-  "${@:3}"
-}
 clocked() {
   [ -e "$T/clock" ] || head -c 16 /dev/zero >"$T/clock"
   preloaded set_clock FAKE_CLOCK="$T/clock" "$@"

@@ -215,6 +215,7 @@ is "T43 a hook that goes on beyond a limit" "$(fork lane_more | jq -r .result)" 
 id=$(fork_async lane_said | jq -r .thread_id)
 until_true test -e "$P/naps"
 ok "say" sh -c "echo say look to the left > $M/state/threads/$id/ctl"
+ok "say more" sh -c "echo say and then up > $M/state/threads/$id/ctl"
 not_ok "a limit that is none" sh -c "echo limit turnips=3 > $M/state/threads/$id/ctl"
 has "and its sentence" "$(tail -n 1 "$M/.ryefs/errors")" turnips
 "$PY" - "$T/r/ryefs" <<'CODE' &
@@ -239,6 +240,8 @@ ok "limit" sh -c "echo limit turns=9 > $M/state/threads/$id/ctl"
 touch "$P/wake"
 is "it goes on" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
 has "and the model heard it" "$(jq -c 'select(.body) | .body' "$T/asked" | grep lane_said | tail -n 1)" "look to the left"
+is "what was said stands in its transcript, once" \
+  "$(events "$id" 'select(.event_type == "cognition_in" and (.payload.text | test("look|then"))) | .payload.text')" '"look to the left\n\nand then up"'
 not_ok "not after its end" sh -c "echo say too late > $M/state/threads/$id/ctl"
 rm -f "$P/naps" "$P/wake"
 id=$(fork_async lane_moved | jq -r .thread_id)

@@ -227,6 +227,13 @@ errno() {
   fi
 }
 
+# A sanitizer wants to be the first library; what is preloaded here is built without.
+preloaded() { # NAME VARIABLE=VALUE CMD...
+  local so=$PRELOADED/$1.so
+  local -x "$2" LD_PRELOAD="${so:?}" ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0"
+  "${@:3}"
+}
+
 until_true() {
   local i
   for ((i = 0; i < 2000; i++)); do

@@ -46,6 +46,18 @@ until_true sh -c "! kill -0 $daemon"
 ok "a dead daemon's mount" timeout 15 "$RYEFS" umount "$mnt"
 ok "it is gone" gone
 
+# ---- the daemon ends after it was looked at, and another process has its number ----
+up
+(cd "$mnt" && exec sleep 30) &
+holder=$!
+sleep 60.$$ &
+bystander=$!
+sleep 0.2
+ok "a mount in use" preloaded reused_pid REUSED_PID=$bystander timeout 15 "$RYEFS" umount "$mnt"
+ok "it is gone" gone
+ok "the process that got the daemon's number lives" kill -0 $bystander
+kill $holder $bystander
+
 up
 "$RYEFS" umount "$T" 2>"$T/said"
 like "a wrong place: one's own mounts are named" "$(cat "$T/said")" "mounted are .*$mnt"

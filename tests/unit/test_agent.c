@@ -5,11 +5,14 @@
 
 #include "agent/agent_inner.h"
 #include "base/io.h"
+#include "scope.h"
+#include "thread/thread_inner.h"
 
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int remove_each(const char *path, const struct stat *st, int type, struct FTW *at)
@@ -190,10 +193,81 @@ static void money_of_one_that_never_began(void **state)
 	assert_int_equal(nftw(project, remove_each, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 
+/*
+ * A runner: takes what was said, and ends when it is told to. Its answers are bytes on `tell`: that it
+ * listens, how much was said when it shut, how much after that.
+ */
+static void inbox_runner(const char *project, const char *id, int go, int tell)
+{
+	struct agent agent = { .thread_id = id };
+	char count[] = { 0, 0, 0 }, next;
+	struct rye_err err = { 0 };
+
+	agent.opt.project = project;
+	if (inbox_open(&agent, NULL, &err) || write(tell, count, 1) != 1)
+		_exit(1);
+	for (int i = 1; i < 3 && read(go, &next, 1) == 1; i++) {
+		auto_json json_t *says = NULL;
+
+		inbox_shut(agent.inbox, &says);
+		count[i] = (char)json_array_size(says);
+		if (write(tell, &count[i], 1) != 1)
+			_exit(1);
+	}
+	inbox_close(agent.inbox);
+	_exit(0);
+}
+
+static int next_byte(int go, int heard)
+{
+	char byte = 0;
+
+	assert_int_equal(go < 0 ? 1 : write(go, &byte, 1), 1);
+	assert_int_equal(read(heard, &byte, 1), 1);
+	return byte;
+}
+
+/* Between the last look at what was said and the end of its listening: a sentence, nothing is lost. */
+static void said_while_the_inbox_shuts(void **state)
+{
+	static const char id[] = "t/a-1";
+	char project[] = "/tmp/rye-agent-XXXXXX", runtime[] = "/tmp/rye-agent-XXXXXX";
+	struct rye_err err = { 0 };
+	int go[2], tell[2], status;
+	pid_t runner;
+
+	(void)state;
+	assert_non_null(mkdtemp(project));
+	assert_non_null(mkdtemp(runtime));
+	setenv("XDG_RUNTIME_DIR", runtime, 1);
+	assert_int_equal(pipe(go) | pipe(tell), 0);
+	runner = fork();
+	if (!runner) {
+		/* what has failed ends it */
+		close(go[1]);
+		inbox_runner(project, id, go[0], tell[1]);
+	}
+	next_byte(-1, tell[0]);
+	assert_works(&told_err, thread_tell(project, id, SPAN("say in time"), &told_err));
+	assert_int_equal(next_byte(go[1], tell[0]), 1);
+	assert_int_not_equal(thread_tell(project, id, SPAN("say too late"), &err), 0);
+	assert_string_equal(err.msg, "the thread ends: it has no turn any more");
+	assert_int_equal(next_byte(go[1], tell[0]), 0);
+	assert_int_equal(waitpid(runner, &status, 0), runner);
+	assert_int_equal(status, 0);
+	for (int i = 0; i < 2; i++) {
+		close(go[i]);
+		close(tell[i]);
+	}
+	assert_int_equal(nftw(project, remove_each, 16, FTW_DEPTH | FTW_PHYS), 0);
+	assert_int_equal(nftw(runtime, remove_each, 16, FTW_DEPTH | FTW_PHYS), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(money_of_one_that_never_began),
+		cmocka_unit_test(said_while_the_inbox_shuts),
 		cmocka_unit_test(names_fit_the_wires),
 		cmocka_unit_test(calls_are_read_and_held_to_capabilities),
 		cmocka_unit_test(every_thread_above_must_allow),
