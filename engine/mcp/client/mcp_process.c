@@ -139,15 +139,33 @@ void mcp_process_log(struct mcp_process *process)
 	}
 }
 
+/* npm begins with what is wrong, in two lines, and ends with where its log lies. */
+#define NPM_LINES 2
+
+static bool is_npm_line(struct rye_span line)
+{
+	return span_starts(line, "npm error ") || span_starts(line, "npm ERR! ");
+}
+
 char *mcp_process_last_words(const struct mcp_process *process, const char *noise)
 {
 	struct rye_span text = { process->log.data, process->log.len }, line, last = { "", 0 };
+	auto_buf struct rye_buf npm = RYE_BUF_INIT;
+	size_t n = 0;
 
 	while (text.len && span_line(&text, &line)) {
 		line = span_trim(line);
-		if (line.len)
-			last = line;
+		if (!line.len)
+			continue;
+		last = line;
+		n = is_npm_line(line) ? n + 1 : 0;
+		if (n == 1)
+			buf_clear(&npm);
+		if (n && n <= NPM_LINES)
+			buf_addf(&npm, "%s%.*s", n > 1 ? "; " : "", (int)line.len, line.ptr);
 	}
+	if (n > NPM_LINES)
+		return buf_steal(&npm);
 	if (!last.len)
 		last = span_of(noise);
 	return span_dup(last);
