@@ -115,7 +115,9 @@ def reader():
             bad.append((k, size, len(data), set(data.split(b"\n"))))
         os.close(fd); reads[0] += 1
 ts = [threading.Thread(target=writer, args=("h%d" % i,)) for i in range(1, 7)] + [threading.Thread(target=reader) for _ in range(6)]
-[t.start() for t in ts]; time.sleep(float(sys.argv[3])); stop.set(); [t.join() for t in ts]
+[t.start() for t in ts]
+time.sleep(float(sys.argv[3]))  # so long
+stop.set(); [t.join() for t in ts]
 assert not bad, bad[:3]
 assert reads[0] > 50, reads
 end = time.time() + 5

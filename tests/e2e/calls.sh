@@ -90,7 +90,7 @@ for way in save rename; do
   ok "$way: kill -9 of the caller ends the run" fx_wait 5 no_naps 60
   ok "$way: and the reply says so" fx_wait 5 answered "nap-$way"
 done
-"$PY" - "$I" <<'CODE'
+"$PY" - "$I" $$ <<'CODE'
 import errno, os, signal, sys
 def fire(*_): raise KeyboardInterrupt
 signal.signal(signal.SIGINT, fire)
@@ -98,8 +98,9 @@ here = sys.argv[1] + "/calls/int/"
 with open(here + "draft", "w") as f:
     f.write('{"nap": 1}')
 if os.fork() == 0:
-    import time
-    time.sleep(0.7)
+    import subprocess, time
+    while subprocess.run(["pgrep", "-f", "^sleep 60\\." + sys.argv[2] + "$"], stdout=subprocess.DEVNULL).returncode:
+        time.sleep(0.01)
     os.kill(os.getppid(), signal.SIGINT)
     os._exit(0)
 try:

@@ -45,7 +45,7 @@ ok "forty at once" talks 40 5
 # the kernel holds what drops a page of theirs until they end, if it is asked before
 long_runs() {
   (cd "$M/tools/rye/bash" && timeout 60 "$PY" -) <<'PYTHON'
-import json, os, sys, threading, time
+import json, os, subprocess, sys, threading, time
 
 def say(fd, command):
     os.write(fd, json.dumps({"command": command}).encode() + b"\n")
@@ -57,10 +57,14 @@ for fd in slow + fds:
     say(fd, "echo first")
 for fd in slow:
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-threads = [threading.Thread(target=say, args=(fd, "sleep 3")) for fd in slow]
+nap = "sleep 3.%d" % os.getpid()
+threads = [threading.Thread(target=say, args=(fd, nap)) for fd in slow]
 for thread in threads:
     thread.start()
-time.sleep(0.2)
+for _ in range(200):
+    if subprocess.run(["pgrep", "-cf", "^%s$" % nap.replace(".", "\\.")], stdout=subprocess.PIPE).stdout == b"%d\n" % len(slow):
+        break
+    time.sleep(0.01)
 got = [say(fd, "echo again") for fd in fds]
 assert threads[0].is_alive()
 for thread in threads:

@@ -74,7 +74,7 @@ handed() { [ -n "$(row registry "select continuation_thread_id from threads wher
 ok "a thread hands over" until_true handed
 next=$(row registry "select continuation_thread_id from threads where thread_id='$id'")
 until_true test -e "$P/.ai/state/threads/$next/runner.json"
-sleep 0.5
+sleep 0.5 # nothing tells that it has begun to wait
 echo cancel >"$M/state/threads/$next/ctl"
 is "the next one is cancelled while it waits" "$(timeout 20 cat "$M/state/threads/$next/wait")" cancelled
 touch "$P/wake"

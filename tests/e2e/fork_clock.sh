@@ -65,7 +65,7 @@ not_before() {
   started "$1"
   until_true eval "events $id .event_type | grep -q error_classified"
   pass $(($2 - 10))
-  sleep 0.5
+  sleep 0.5 # a request that came too early would be there
   is "F03 no request before: $1" "$(asks "$1")" 1
   pass 30 # it waits a little longer, not all at the same moment
   is "F03 then one: $1" "$(timeout 20 cat "$X/$id/wait") $(fact result) $(asks "$1")" "completed $3 2"
@@ -86,7 +86,7 @@ not_before lane_date 100 "on time"
 # ---- a limit of time ----
 started lane_slow '{"limit_overrides": {"duration_seconds": 50}}'
 pass 45
-sleep 0.5
+sleep 0.5 # an end that came too early would be told
 is "T23 within its time" "$(fact status)" running
 pass 6
 is "T23 no longer" "$(timeout 20 cat "$X/$id/wait") $(elapsed 50 80)" "error true"

@@ -229,7 +229,7 @@ for path in glob.glob(sys.argv[1] + "/*") * 4:
         continue
     held.append(peer)
 open(sys.argv[1] + "/../held", "w").write(str(len(held)))
-time.sleep(10)
+time.sleep(10) # says nothing
 CODE
 SILENT=$!
 until_true test -s "$T/r/held"

@@ -15,7 +15,7 @@ until_true eval '[ "$(asks lane_slow)" -gt 0 ]'
 kill -9 "$(jq .pid "$P/.ai/state/threads/$id/runner.json")"
 # the file on disk: a look through the mount would be a question
 recorded() { [ "$(jq -r .status "$P/.ai/state/threads/$id/thread.json")" = error ] && test -s "$P/.ai/state/threads/$id/result.json"; }
-sleep 0.5
+sleep 0.5 # what came too early would be there
 not_ok "not before it is looked for" recorded
 pass 31
 ok "recorded by the scan of each half minute" until_true recorded

@@ -120,7 +120,7 @@ id=$(fork_async lane_while | jq -r .thread_id)
 timeout 30 cat "$M/state/threads/$id/wait" >"$T/wait.out" 2>&1 &
 reader=$!
 until_true status_is "$id" running
-sleep 0.3
+sleep 0.3 # nothing tells that the reader has asked
 kill -9 "$DAEMON"
 wait "$reader"
 code=$?
@@ -152,10 +152,11 @@ kill "$other" 2>/dev/null
 
 # ---- what cannot be written ----
 count=$(row registry 'select count(*) from threads')
-"$PY" - "$THREADS/registry.db" "$T/held" "$T/unlock" <<'CODE' 3>&- &
+"$PY" - "$THREADS/registry.db" "$T/held" "$T/unlock" "$T/begun" <<'CODE' 3>&- &
 import os, sqlite3, sys, time
 db = sqlite3.connect(sys.argv[1], isolation_level=None)
-time.sleep(1.5)
+while not os.path.exists(sys.argv[4]):
+    time.sleep(0.01)
 db.execute("begin immediate")
 open(sys.argv[2], "w").close()
 for _ in range(400):
@@ -166,6 +167,8 @@ db.execute("rollback")
 CODE
 holder=$!
 id=$(fork_async lane_while | jq -r .thread_id)
+until_true status_is "$id" running
+touch "$T/begun"
 until_true test -e "$T/held"
 began=$SECONDS
 errno "F34 what begins while the registry is held for long is refused" EAGAIN bash -c 'echo directive:lane_third >"$1"' - "$M/state/threads/new"

@@ -109,12 +109,14 @@ napping() { # FILE: writes to it, waits until the thread naps; its id is in ID
   until_true test -e "$P/naps"
 }
 
+meet() { sleep "${1:-2}"; } # on a full disk nothing tells that a thread has met it
+
 fx_mount
 # ---- a full disk ----
 napping directives/lane_nap/async
 fill
 touch "$P/wake"
-sleep 2
+meet
 empty
 is "F30 a disk that is full ends the thread" "$(ended)" error
 has "F30 which says why" "$(cat "$M/state/threads/$ID/error")" "No space left"
@@ -125,7 +127,7 @@ is "F30 and completes" "$(ended)" completed
 napping directives/lane_quote/async
 fill
 touch "$P/wake"
-sleep 2
+meet
 empty
 is "F30 a result that finds no room" "$(ended)" error
 is "F30 is there when there is room" \
@@ -138,7 +140,7 @@ whole error "no room for a result"
 ID=$(fork_async lane_end | jq -r .thread_id)
 until_true grep -q '"it "' "$P/.ai/state/threads/$ID/transcript.jsonl"
 fill
-sleep 3
+meet 3
 empty
 is "a disk that is full at the end" "$(ended)" completed
 is "its answer" "$(jq -r .result "$P/.ai/state/threads/$ID/result.json")" "it is done"
@@ -147,9 +149,9 @@ whole completed "full at the end"
 napping directives/lane_nap/async
 fill
 touch "$P/wake"
-sleep 1
+meet 1
 kill -9 "$(jq .pid "$P/.ai/state/threads/$ID/runner.json")"
-sleep 2
+meet
 empty
 is "a runner that dies while the disk is full" "$(ended)" error
 whole error "lost while it is full"
@@ -157,7 +159,7 @@ whole error "lost while it is full"
 napping directives/lane_nap/async
 fill
 echo cancel >"$M/state/threads/$ID/ctl"
-sleep 2
+meet
 empty
 # the room may be missed before the cancel is obeyed
 status=$(ended)
@@ -182,7 +184,7 @@ is "F31 nor a line of the budget" "$(row budget_ledger "select count(*) from bud
 napping tools/t/napping/async
 fill
 touch "$P/wake"
-sleep 2
+meet
 empty
 like "a graph on a full disk" "$(ended)" '^(error|completed)$'
 ok "its transcript is whole lines" jq -e . "$P/.ai/state/graphs/$ID/transcript.jsonl"
@@ -196,7 +198,7 @@ ID=$(row registry "select thread_id from threads where directive='tool:t/napping
 like "a graph that is called has a row" "$ID" .
 fill
 touch "$P/wake"
-sleep 2
+meet
 empty
 wait $!
 like "its caller has a reply" "$(jq -r .status "$T/inline")" '^(success|error)$'
@@ -224,7 +226,7 @@ ID=$(bash -c 'exec 3<>"$1"; printf "{}" >&3; cat <&3' - "$M/tools/t/nap/run" 2>/
 like "a run that goes on as a thread" "$ID" .
 fill
 touch "$P/wake"
-sleep 2
+meet
 empty
 is "has its result when there is room" "$(ended) $(jq -r .status "$P/.ai/state/threads/$ID/result.json")" "completed success"
 

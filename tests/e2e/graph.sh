@@ -28,7 +28,7 @@ fx_put "$P" tools/t/note.sh <<'TOOL'
 # __tool_description__ = "notes a word"
 # parameters: [{name: word, type: string, required: true}, {name: nap, type: string, default: "0"}]
 read -r word nap < <(jq -r '[.word, .nap] | join(" ")')
-sleep "$nap"
+sleep "$nap" # the tool's own
 echo "$word" >>notes
 printf '{"success": true, "word": "%s"}' "$word"
 TOOL

@@ -151,7 +151,7 @@ full_disk() {
   printf '\nChanged.\n' >>"$disk/.ai/knowledge/good.md"
   cp "$disk/.ai/knowledge/good.md" "$T/changed"
   before=$(find "$disk/.ai/knowledge" -type f | wc -l)
-  echo '{"command":"sleep 0.3; echo kept"}' >"$M/tools/rye/bash/async"
+  echo '{"command":"sleep 0.'$$'; echo kept"}' >"$M/tools/rye/bash/async"
   id=$(sed -n 's/.*"thread_id": *"\([^"]*\)".*/\1/p' "$M/tools/rye/bash/async")
   head -c 3000000 /dev/zero >"$disk/fill" 2>/dev/null
   fails "sign on a full disk" sh -c "echo '{\"item_id\":\"knowledge:good\"}' > '$M/sign'"
@@ -163,7 +163,8 @@ full_disk() {
   fails "async on a full disk" sh -c "echo '{\"command\":\"true\"}' > '$M/tools/rye/bash/async'"
   is "leaves no thread" "$(find "$disk/.ai/state/threads" -mindepth 1 -type d)" "$disk/.ai/state/threads/$id"
   is "state/threads still lists" "$(thread_names)" "$id"
-  sleep 0.4
+  until_true no_naps 0
+  sleep 0.3 # nothing tells that its end has found the disk full
   rm "$disk/fill"
   is "a result that found the disk full is written when there is room" \
     "$(timeout 40 cat "$M/state/threads/$id/wait") $(cat "$M/state/threads/$id/output")" "completed kept"

@@ -59,7 +59,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         self.chunk(b": hello\n\ndata: one\n\n")
-        time.sleep(0.05)
+        time.sleep(0.05)  # the next piece comes by itself
         self.chunk(b"event: x\ndata: tw")
         self.chunk(b"o\r\ndata: lines\r\n\r\nid: 7\ndata:three\n")
         if not cut:
@@ -95,7 +95,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif head == "connections":
             self.answer(200, str(counts["connections"]).encode())
         elif head == "slow":
-            time.sleep(20)
+            time.sleep(20)  # what "slow" asks for
         elif head == "big":
             self.answer(200, b"x" * int(rest), "text/plain")
         elif head == "event":

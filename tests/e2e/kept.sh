@@ -34,7 +34,7 @@ call() { converse "$M/tools/$1/run" "${2:-{\}}"; } # ID [JSON]
 said() { call "$1" | jq -r 'if .status == "success" then (.data.stdout // .data.text // .data.result // .data | if type == "string" then rtrimstr("\n") else tojson end) else .error end'; }
 # rest ID: until its ground is kept: what it stands on has lain still, and it was called twice
 rest() {
-  sleep 0.3
+  sleep 0.3 # as the comment says: its times have to be old
   for _ in 1 2 3 4; do call "$1" >/dev/null; done
 }
 not_like() { if echo "$2" | grep -qE "$3"; then bad "$1" "$2"; else good "$1"; fi; }

@@ -63,8 +63,15 @@ follow "$state/$id/live" >"$T/disk" &
 follow "$state/$id/spawn.log" >"$T/log" &
 follow "$M/state/threads/$id/live" >"$T/mounted" &
 follow "$M/state/threads/$id/spawn.log" >"$T/mounted.log" &
-sleep 0.5
-touch "$P/go" # the tool begins when all of them follow
+follow_all() {
+  local pid n=0
+  for pid in $(pgrep -f "^tail .*/$id/"); do
+    find "/proc/$pid/fd" -lname "*/$id/*" | grep -q . && n=$((n + 1))
+  done
+  [ $n = 4 ]
+}
+ok "all of them follow" until_true follow_all
+touch "$P/go" # the tool begins then
 control &
 wait $(jobs -p | grep -vx "$DAEMON")
 prompt "live" "$T/disk"
@@ -109,7 +116,7 @@ timeout 20 "$RYEFS" execute --project "$P" --system "$S" tool:t/endless --output
 is "having seen something" "$(wc -l <"$T/first")" 1
 
 id=$(start tool:t/endless)
-sleep 3
+sleep 3 # what is not bounded grows further meanwhile
 echo cancel >"$M/state/threads/$id/ctl"
 is "an endless tool can be cancelled" "$(timeout 20 cat "$M/state/threads/$id/wait")" cancelled
 # the runner's log has the reply behind what was printed, and with it the same 10 MiB once more

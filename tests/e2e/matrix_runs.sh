@@ -70,12 +70,12 @@ writers() {
 times() {
   local one two
   one=$(stat -c %y "$M/tools/say/run" "$M/tools/say/output")
-  sleep 0.05
+  sleep 0.05 # the clock has gone on
   is "looking makes run no younger" "$(stat -c %y "$M/tools/say/run" "$M/tools/say/output")" "$one"
   echo '{"text":"x"}' >"$M/tools/say/run"
   two=$(stat -c %y "$M/tools/say/run" "$M/tools/say/output")
   is "a reply does" "$([ "$one" != "$two" ] && echo younger)" younger
-  sleep 0.05
+  sleep 0.05 # the same
   is "and stays as old as it is" "$(stat -c %y "$M/tools/say/run" "$M/tools/say/output")" "$two"
 }
 

@@ -54,7 +54,7 @@ def killed(chance, argv):
                     break
             except FileNotFoundError:
                 break
-        time.sleep(chance.uniform(0, 0.15) if chance.random() < 0.8 else 0)
+        time.sleep(chance.uniform(0, 0.15) if chance.random() < 0.8 else 0)  # at any moment
     finally:
         run.kill()
         run.wait(MOST_S)

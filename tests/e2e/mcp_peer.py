@@ -110,7 +110,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if method == "tools/list":
             return self.rpc(message, {**more, "tools": tools or TOOLS, "ttlMs": 0})
         if method == "tools/call" and params["name"] == "slow":
-            time.sleep(params["arguments"].get("seconds", 1))
+            time.sleep(params["arguments"].get("seconds", 1))  # the slow tool
         if method == "tools/call" and params["name"] == "fail":
             return self.rpc(message, {**more, **text("no", isError=True)})
         if method == "tools/call":
@@ -327,7 +327,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.answer(200, b"hello", "application/json")
 
     def serve_silent(self, message):
-        time.sleep(30)
+        time.sleep(30)  # what is silent
 
     def serve_flood(self, message):
         if message.get("method") != "tools/call":

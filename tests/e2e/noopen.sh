@@ -89,7 +89,7 @@ is "a write asks for no xattr" "$(since xattr)" 0
 # what the kernel changed itself it is not told again; what another process changes, at once
 D=$M/spaces/project/directives/saved O=$P/.ai/directives/saved
 mkdir -p "$D"
-sleep 0.2
+sleep 0.2 # the new directory has been told by then
 # a change that is on its way just then may be told, more often where all is slow: the best of five rounds
 rounds=
 for _ in 1 2 3 4 5; do
@@ -101,7 +101,7 @@ for i in range(20):
         file.write("text")
     os.rename(f"{sys.argv[1]}/{i}.tmp", sys.argv[1] + "/saved.txt")
     time.sleep(0.005)
-time.sleep(0.1)
+time.sleep(0.1)  # what is told late is counted, too
 PY
   told=$(since invalidations) rounds="$rounds $told"
   [ "$told" -gt 9 ] || break

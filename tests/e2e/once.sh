@@ -56,7 +56,7 @@ run_tool() {
   echo '{"command": "true"}' >"$M/tools/rye/bash/bash/run"
 }
 
-sleep 0.2
+sleep 0.2 # the times of what it stands on have to be old
 first=$(cost run_often 1)
 like "the first run verifies its chain" "$first" '^[0-9]+$'
 is "100 more verify nothing" "$(cost run_often 100)" 0

@@ -88,7 +88,7 @@ class Scarce(killer.Round):
             return
         self.short = True
         fill()
-        time.sleep(self.rng.uniform(0, 2.5))
+        time.sleep(self.rng.uniform(0, 2.5))  # how long it is so
         os.unlink(FILLER)
 
     def starve_runner(self, what):
@@ -101,7 +101,7 @@ class Scarce(killer.Round):
     def starve(self, pid, what):
         room = self.rng.randint(3, 40) if what == resource.RLIMIT_NOFILE else size_of(pid) + self.rng.randint(0, 1 << 20)
         old = limit(pid, what, room)
-        time.sleep(self.rng.uniform(0, 1.5))
+        time.sleep(self.rng.uniform(0, 1.5))  # the same
         if old:
             restore(pid, what, old)
 

@@ -26,7 +26,7 @@ all_ask() { kill -0 "${asked[@]}" 2>/dev/null; }
 some_ask() { for pid in "${asked[@]}"; do kill -0 "$pid" 2>/dev/null && return; done; return 1; }
 
 for word in alpha needle-4999 nothing-like-it beta gamma; do ask $word; done
-sleep 0.05
+sleep 0.05 # they have begun, and take far longer
 cat "$M"/knowledge/few/f{1..20}.md >"$T/read"
 stat "$M"/knowledge/few/f{21..40}.md "$M/knowledge/many/item-00001.md" >/dev/null
 ok "others read while the first search goes on" all_ask
@@ -53,7 +53,7 @@ mount_rye devmode
 scanned
 asked=()
 ask alpha
-sleep 0.05
+sleep 0.05 # it has begun, and takes far longer
 kill -TERM "${asked[0]}"
 wait "${asked[0]}"
 is "a search that was given up finds nothing" "$(cat "$T/hits-alpha")" ""

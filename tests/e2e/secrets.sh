@@ -34,7 +34,7 @@ yaml t/list execute "$SHOW, env: [SEC_ONE]}"
 yaml t/map execute "$SHOW, env: {SEC_GOT: \"\${SEC_NONE:-none}\${SEC_TWO}\"}}"
 yaml t/silent execute "$SHOW}"
 yaml t/quiet execute 'config: {command: /bin/sh, args: [-c, "test -n \"$SEC_ONE\" && sleep ${1:-0} && echo given"], env: [SEC_ONE]}'
-yaml t/nap execute 'config: {command: /bin/sh, args: [-c, "test -n \"$SEC_ONE\" && sleep 2 && echo given"], env: [SEC_ONE]}'
+yaml t/nap execute 'config: {command: /bin/sh, args: [-c, "test -n \"$SEC_ONE\" && sleep 2.'$$' && echo given"], env: [SEC_ONE]}'
 yaml t/auth http_client 'config:' "  url: $URL/echo" '  auth: {type: bearer, token: "${SEC_ONE}"}'
 yaml t/noauth http_client 'config:' "  url: $URL/echo" '  auth: {type: bearer, token: "${SEC_NONE}"}'
 yaml t/lost http_client 'config: {url: "http://127.0.0.1:1/${SEC_ONE}?key=${SEC_ONE}", headers: {X-Key: "${SEC_ONE}"}}'
@@ -138,7 +138,7 @@ done >"$T/views"
 cat "$M"/.ryefs/* >"$T/ryefs" 2>/dev/null
 is "no view, trace, error or log tells it" "$(grep -l sesame "$T"/traced "$T"/lost "$T"/executed "$T"/views "$T"/ryefs "$ERR")" ""
 (said nap >"$T/napped") &
-sleep 0.7
+ok "it is given to a program" until_true naps 2
 is "no command line has it" "$(cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\0' '\n' | grep -c '^sesame new')" 0
 wait $!
 is "of a program that was given it" "$(cat "$T/napped")" given

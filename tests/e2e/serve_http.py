@@ -545,7 +545,7 @@ class Streams(Web):
         link = self.begin(request("x", "tools/call", execute("sleep " + self.mark), {}))
         self.assertTrue(until(lambda: living(self.mark)))
         link.close()
-        time.sleep(1)
+        time.sleep(1)  # nothing ends it meanwhile
         self.assertTrue(living(self.mark))
         # and can be cancelled by its id, as long as only one has it
         cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "x"}}
@@ -561,7 +561,7 @@ class Streams(Web):
         for number in (1, 2):
             cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}}
             self.assertEqual(self.server.post(cancel).status, 202)
-        time.sleep(0.5)
+        time.sleep(0.5)  # nothing ends them meanwhile
         self.assertTrue(all(living(mark) for mark in marks))
         self.assertEqual(self.server.stop(), 0)
         self.assertTrue(self.gone(self.mark))

@@ -31,14 +31,14 @@ runs() {
 killed() {
   bash -c 'echo "{\"command\":\"sleep '"88.$$"'\"}" > "$1"' - "$M/tools/rye/bash/run" &
   local pid=$!
-  sleep 0.15
+  sleep 0.15 # at any moment
   kill -9 $pid
   wait $pid
 }
 
 asyncs() {
   echo '{"text":"a"}' >"$M/tools/say/async"
-  sleep 0.2
+  sleep 0.2 # fewer of these than of the others
 }
 
 # without those of processes: who asked lately is remembered in a table of fixed size

@@ -54,7 +54,7 @@ is "as well in configuration" "$(cat "$M/config/web/hard.yaml")" 'a: 2'
 is "and in a listing" "$(stat -c %s "$Q/hard.md")" "$(stat -c %s "$T/outside")"
 is "an open one keeps its text" "$(cat <&5)" one
 exec 5<&-
-sleep 0.1
+sleep 0.1 # the times of the file have to be old
 cat "$Q/hard.md" >/dev/null
 before=$(stat_of verifications)
 for i in 1 2 3 4 5; do cat "$Q/hard.md" >/dev/null; done

@@ -81,8 +81,9 @@ ok "threads of one program, one after the other" timeout 120 /usr/bin/python3 "$
 
 ok "per item" bash -c 'echo "{\"a\":1}" >run; echo "{\"b\":2}" >other; grep -q a run && grep -q b other && ! grep -q b run'
 ok "errors are the caller's own" bash -c '
-  bash -c "! echo {\\\"fail\\\":\\\"mine\\\"} >run 2>/dev/null; sleep 1; grep -c . errors >$0.mine" "$0" &
-  sleep 0.4
+  bash -c "! echo {\\\"fail\\\":\\\"mine\\\"} >run 2>/dev/null; touch $0.failed
+    until [ -s $0.other ]; do sleep 0.01; done; grep -c . errors >$0.mine" "$0" &
+  until [ -e "$0.failed" ]; do sleep 0.01; done
   bash -c "wc -l <errors" >"$0.other"
   wait
   [ "$(cat "$0.mine")" = 1 ] && [ "$(cat "$0.other")" = 0 ]' "$T/errors"

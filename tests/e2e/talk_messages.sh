@@ -101,7 +101,7 @@ for i in range(10):
     fd = os.open("run", os.O_RDWR | (os.O_TRUNC if i % 2 else 0))
     got = []
     def read():
-        time.sleep(0.1)
+        time.sleep(0.1)  # the write has begun, and takes twice as long
         with open("/dev/fd/%d" % fd, "rb") as f:
             got.append(f.read())
     thread = threading.Thread(target=read)

@@ -21,7 +21,7 @@ clocked fx_mount
 # later SECONDS: so much time has passed for the mount, and its threads have had theirs to look
 later() {
   pass "$1"
-  sleep 0.3
+  sleep 0.3 # nothing tells that they have
 }
 export -f later pass clock_set
 export PY T

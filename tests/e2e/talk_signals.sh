@@ -46,7 +46,7 @@ def shell(script):
 
 def interrupt(process, what, mark, limit=0.2):
     started(mark)
-    time.sleep(0.1)
+    time.sleep(0.1)  # its writer has fallen asleep
     begin = time.time()
     process.send_signal(what)
     out, err = process.communicate(timeout=5)
@@ -134,7 +134,8 @@ here "a reader that is interrupted does not end the run" "
 p = shell('exec 3<>run; echo \'{\"command\":\"sleep 0.61$$; echo done\"}\' >&3; cat output')
 started('0.61$$')
 r = subprocess.Popen(['cat', '/proc/%d/fd/3' % p.pid], stdout=PIPE)
-time.sleep(0.1); r.send_signal(signal.SIGINT); r.communicate(timeout=2)
+time.sleep(0.1)  # nothing tells that it reads
+r.send_signal(signal.SIGINT); r.communicate(timeout=2)
 assert p.communicate(timeout=5)[0] == b'done\n'
 "
 here "the mount goes while a write waits" "

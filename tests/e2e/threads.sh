@@ -90,7 +90,7 @@ like "at some time" "$(cat "$D/completed")" "^20..-..-..T"
 
 # The runner's own signal, sent by somebody else, ends nothing.
 id=$(start "sleep 0.7; echo kept")
-sleep 0.3
+until_true grep -q . "$M/state/threads/$id/pid"
 kill -USR2 "$(cat "$M/state/threads/$id/pid")"
 is "a stray signal does no harm" "$(timeout 40 cat "$M/state/threads/$id/wait") $(cat "$M/state/threads/$id/output")" "completed kept"
 

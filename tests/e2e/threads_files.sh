@@ -117,7 +117,7 @@ has "capabilities" "$(cat "$D/capabilities")" rye.execute.tool.t.count
 is "tools" "$(ls "$D/tools" | tr '\n' ' ')" "directive_return.json t_count.json "
 is "a tool" "$(jq -r .name "$D/tools/t_count.json")" t_count
 is "turns" "$(ls "$D/turns" | tr '\n' ' ')" "001 002 003 "
-sleep 0.1
+sleep 0.1 # the times of what is read have to be old
 cat "$D/messages.json" "$D/integrity" "$D/model" >/dev/null
 reads_of() { mark; cat "$@" >/dev/null; echo $(($(since read) - 1)); }
 is "what the transcript is read for is made once" "$(reads_of "$D/messages.json" "$D/integrity" "$D/transcript.md")" 1

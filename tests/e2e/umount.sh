@@ -34,7 +34,8 @@ ok "the run has ended" until_true sh -c "! kill -0 $run"
 up
 (cd "$mnt" && exec sleep 30) &
 holder=$!
-sleep 0.2
+there() { [ "$(readlink "/proc/$holder/cwd")" = "$(readlink -f "$mnt")" ]; }
+until_true there
 ok "somebody's working directory" timeout 15 "$RYEFS" umount "$mnt"
 ok "it is gone" gone
 kill $holder

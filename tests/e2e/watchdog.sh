@@ -141,9 +141,9 @@ round() {
   runner & pids+=($!)
   starter & pids+=($!)
   signer & pids+=($!)
-  sleep 0.$((RANDOM % 5 + 1))$((RANDOM % 10))
+  sleep 0.$((RANDOM % 5 + 1))$((RANDOM % 10)) # at any moment
   kill -9 "$daemon" || return 1
-  sleep 0.1
+  sleep 0.1 # who calls it then finds it gone
   touch "$T/stop"
   for p in "${pids[@]}"; do
     timeout 15 tail --pid="$p" -f /dev/null || { echo "# $p hangs in $(cat /proc/$p/wchan)"; return 1; }

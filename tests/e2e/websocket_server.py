@@ -68,7 +68,7 @@ class Peer(socketserver.StreamRequestHandler):
         self.shake()
         seen[self.path] += 1
         if self.path == "/silent":
-            time.sleep(20)
+            time.sleep(20)  # what is silent
             return
         if self.path == "/none":
             self.wfile.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")

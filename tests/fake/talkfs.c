@@ -61,7 +61,7 @@ static void *patience(void *arg)
 {
 	struct job *job = arg;
 
-	usleep(20000);
+	usleep(20000); /* the time that the front waits for the kernel */
 	if (!job->told)
 		fs.late++;
 	told(job);

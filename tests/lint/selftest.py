@@ -60,7 +60,18 @@ VERB_TABLE = SPDX + (
     "static const struct cli_verb verbs[] = {\n"
     '\t{ .name = "inner", .traits = CLI_HIDDEN, .run = a },\n\t{ .name = "keys", .run = b },\n};\n'
 )
+PATIENT = """until test -e file; do
+  sleep 0.1
+done
+sleep 2 # the time is what is tried
+fx_python "$P" t/nap <<'TOOL'
+def execute(params, project):
+    time.sleep(1)
+TOOL
+sleep 90 &
+"""
 TREE = {
+    "tests/e2e/patience.sh": PATIENT,
     "engine/common/err.c": ERR_TABLE,
     "docs/errors.md": "| `x` | EIO | 1 | a |\n",
     "engine/include/rye/rows.h": ROWS,
@@ -122,6 +133,9 @@ DEEP_ELSE = f("\tif (a) {\n\t} else {\n\t\tL_(x) {\n\t\t\tif (b) {\n\t\t\t\tif (
 
 # (lint, file, text, what the lint must say)
 BAD = [
+    ("pauses", "tests/e2e/z.sh", "touch a\nsleep 2\ncat b\n", "z.sh:2: waits for a time"),
+    ("pauses", "tests/e2e/z.py", "def f():\n    if a:\n        time.sleep(1)\n", "z.py:3: waits for a time"),
+    ("pauses", "tests/unit/z.c", "void f(void)\n{\n\tusleep(100);\n}\n", "z.c:4: waits for a time"),
     ("sizes", "engine/item/z.c", LONG, "f has 61 lines"),
     ("sizes", "engine/item/z.c", "\n" * 800, "801 lines"),
     ("sizes", "engine/item/z.h", "\n" * 150, "151 lines"),

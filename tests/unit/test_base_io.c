@@ -192,7 +192,7 @@ static void real_paths(void **state)
 /* What is too fresh to be told from the next version is not believed. */
 static void let_lie(void)
 {
-	usleep(150000);
+	usleep(150000); /* until its times tell every later change */
 }
 
 static void note_all(struct test_place *place, struct marks *ret)

@@ -160,7 +160,7 @@ static void options(void **state)
 	tool(b.place.user, "x/alpha", "x", "deploys to kubernetes at once");
 	usleep(20000); /* another tick of the file system's clock */
 	tool(b.place.user, "x/beta", "x", "deploy many other things before kubernetes is asked");
-	usleep(20000);
+	usleep(20000); /* and another */
 	tool(b.place.project, "x/gamma", "x", "nothing");
 	start(&b);
 	check(&b, "{\"query\": \"kubernets\", \"scope\": \"tool\"}", "");

@@ -629,7 +629,7 @@ static void a_wait_has_to_begin(void **state)
 	patience.wait_ms = 10000;
 	killer = fork();
 	if (!killer) {
-		usleep(600000);
+		usleep(600000); /* it is waited for by then, if it can be */
 		_exit(kill(pid, SIGKILL));
 	}
 	assert_works(&told_err, threads_await(threads, "a", &patience, &told_err));

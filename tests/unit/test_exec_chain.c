@@ -623,7 +623,7 @@ static void case_101_new_override(void **state)
 	put(p, p->place.project, "t/rt.yaml", "rye/core/primitives/execute",
 	    "config: {who: project}\n");
 	exec_wants(p, "{}", "{\"data\":{\"stdout\":\"project\\n\"}}");
-	usleep(150000);
+	usleep(150000); /* the same */
 	exec_wants(p, "{}", "{\"data\":{\"stdout\":\"project\\n\"}}");
 	tamper(p->place.project, "tools/t/rt.yaml");
 	exec_wants(p, "{}", "{\"error_type\":\"integrity\"}");

@@ -156,9 +156,9 @@ static void characters_are_whole(void **state)
 	put(q, RYE_STDERR, "\xc3");
 	put(q, RYE_STDOUT, "\x82");
 	put(q, RYE_STDOUT, "\xac");
-	usleep(20000);
+	usleep(20000); /* the teller has had its time: half a character stays with it */
 	put(q, RYE_STDERR, "x");
-	usleep(20000);
+	usleep(20000); /* the same */
 	put(q, RYE_STDOUT, "\xf0\x9f");
 	queue_end(q, "0:\u20ac 1:\ufffdx 0:\ufffd end 0");
 }

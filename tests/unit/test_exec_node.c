@@ -144,7 +144,7 @@ static void exits(void **state)
 
 		exec_check(&said,
 			   "{\"status\":\"success\",\"metadata\":{\"background_children\":1}}");
-		usleep(200000);
+		usleep(200000); /* nothing ends it meanwhile */
 		assert_int_equal(kill(pid, 0), 0);
 	}
 	put(p, "t/a.mjs", "export default () => ({ success: true });\n");

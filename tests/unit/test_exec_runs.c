@@ -399,7 +399,7 @@ static void siblings_share_a_place(void **state)
 	read_pid(p, "n1");
 	req.id = "t/b";
 	exec_begin(p, &req, &second.w, &second.call);
-	usleep(50000);
+	usleep(50000); /* it is not told meanwhile */
 	assert_int_equal(second.w.told, 0);
 	rye_call_cancel(second.call, RYE_CANCELLED);
 	{

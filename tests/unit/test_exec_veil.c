@@ -106,7 +106,7 @@ static void records_of_threads(void **state)
 
 static void let_settle(void)
 {
-	usleep(150000);
+	usleep(150000); /* until their times tell every later change */
 }
 
 /* What is replaced while directories are remembered by their times: the mount over it went with the old. */

@@ -39,7 +39,7 @@ static void put_more(struct bench *b, const char *name, const char *text, int ti
 		fputs(text, file);
 	fclose(file);
 	assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
-	usleep(30000);
+	usleep(30000); /* from now on a change has another time stamp */
 }
 
 #define LINE(type, payload)                                                \

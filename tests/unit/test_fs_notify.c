@@ -43,7 +43,7 @@ static struct {
 
 static void sleep_ms(unsigned ms)
 {
-	usleep(ms * 1000);
+	usleep(ms * 1000); /* what the kernel takes, and what an order needs to go wrong */
 }
 
 int __wrap_fuse_lowlevel_notify_inval_inode(struct fuse_session *se, fuse_ino_t ino, off_t off,

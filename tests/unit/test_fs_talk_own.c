@@ -97,7 +97,7 @@ static void unfinished_ages(void **state)
 	world.talk = other;
 	*world.complaints = '\0';
 	result(put(1, "\"b\":"));
-	usleep(2200 * 1000);
+	usleep(2200 * 1000); /* OPEN_COUNTS_MS, and more */
 	assert_string_equal(world.complaints, "");
 	expect_own(own_errors, CTL_ERRORS_KEY, "message unfinished: 5 bytes");
 	assert_non_null(strstr(world.complaints, "message unfinished: 5 bytes"));

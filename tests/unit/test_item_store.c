@@ -136,7 +136,7 @@ static void unsigned_where_allowed(void **state)
 
 	place_text(p->project, "config/web/a.yaml", "a: 1\n");
 	place_open(p, false);
-	usleep(150000);
+	usleep(150000); /* until the file's times tell every later change */
 	ask.space = file.space = &p->spaces->v[0];
 	for (int i = 0; i < 2; i++) {
 		assert_works(&told_err, config_load_file(&p->env, &file, &item, &told_err));
@@ -173,7 +173,7 @@ static void named_as_it_is(void **state)
 	snprintf(aside, sizeof(aside), "%s/aside", p->base);
 	check_named(p, true, RYE_NOT_FOUND, NULL);
 	place_text(p->project, "config/web/a.yaml", "a: 1\n");
-	usleep(150000);
+	usleep(150000); /* the same */
 	for (int i = 0; i < 2; i++)
 		check_named(p, true, RYE_OK, "a: 1\n");
 	check_named(p, false, RYE_UNSIGNED, NULL);
@@ -185,7 +185,7 @@ static void named_as_it_is(void **state)
 	check_named(p, true, RYE_DENIED, NULL);
 	unlink(file);
 	place_text(p->project, "config/web/a.yaml", "a: 3\n");
-	usleep(150000);
+	usleep(150000); /* the same */
 	for (int i = 0; i < 2; i++)
 		check_named(p, true, RYE_OK, "a: 3\n");
 	assert_int_equal(rename(dir, aside), 0);

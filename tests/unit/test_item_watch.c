@@ -146,7 +146,7 @@ static void saves(void **state)
 	rename_to(&b, "tools/a/x.py", "tools/a/x.py~");
 	place_text(b.place.project, "tools/a/x.py", "newer");
 	assert_true(changes(&b, "a/x", old));
-	usleep(5000);
+	usleep(5000); /* a rename is several events */
 	old = gen(&b, "a/x");
 	append(&b, "tools/a/x.py");
 	assert_true(changes(&b, "a/x", old));
@@ -270,7 +270,7 @@ static void bursts(void **state)
 	from = clock_ms();
 	for (int i = 0; i < 2000; i++)
 		place_text(b.place.project, "tools/x.py", "xx");
-	usleep(20000);
+	usleep(20000); /* what is told late is counted, too */
 	{
 		GUARD(&b.lock);
 		n = b.told;

@@ -243,7 +243,7 @@ static void *cancel_soon(void *arg)
 {
 	const struct canceller *canceller = arg;
 
-	usleep(300000);
+	usleep(300000); /* the answer hangs by then */
 	assert_int_equal(write(canceller->fd, "x", 1), 1);
 	return NULL;
 }

@@ -60,7 +60,7 @@ static void too_many_are_found_once(void **state)
 		once = too_many(privates);
 	}
 	assert_true(once);
-	usleep(1100000);
+	usleep(1100000); /* PRIVATE_TOO_MANY_MS, and more */
 	assert_false(too_many(privates));
 	assert_int_not_equal(privates_stamp(privates), 0);
 	privates_close(privates);
