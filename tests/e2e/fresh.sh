@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What was changed through the mount is what the next read gives: edits, saves, signing, removal; beside
-# two spinning processes a processor, too, and beside renames that hold up whoever tells the kernel.
+# What was changed through the mount is what the next read gives: edits, saves, signing, removal.
+# fresh_busy.sh tries the same beside two spinning processes a processor, and beside renames that hold
+# up the thread that tells the kernel.
 . "$(dirname "$0")/lib.sh"
 
 ROUNDS=${RYE_FRESH_ROUNDS:-300}
@@ -26,23 +27,42 @@ for tid in os.listdir(f"/proc/{sys.argv[1]}/task"):
         print(tid)' "$DAEMON"
 }
 
-mkdir -p "$S/.ai/knowledge"
-ok "a key" env USER_SPACE="$U" HOME="$U" "$RYEFS" keygen --project "$P" -q
-mount_rye
-scanned
-is "no thread stands below the others" "$(low_threads)" ""
-rounds alone "$ROUNDS" 30
-for ((i = 0; i < 2 * $(nproc); i++)); do
-  beside "spin$i" bash -c 'while kill -0 "$1" 2>/dev/null; do for ((k = 0; k < 100000; k++)); do :; done; done' - $$
-  spinning="${spinning:-} $BESIDE"
-done
-rounds "beside a busy machine" "$BUSY" 30
-is "no change was answered before the kernel was told" "$(stat_of late)" 0
-# shellcheck disable=SC2086
-kill $spinning
+start() {
+  mkdir -p "$S/.ai/knowledge"
+  ok "a key" env USER_SPACE="$U" HOME="$U" "$RYEFS" keygen --project "$P" -q
+  mount_rye
+  scanned
+  is "no thread stands below the others" "$(low_threads)" ""
+}
+
+alone() {
+  rounds alone "$ROUNDS" 30
+  is "no change was answered before the kernel was told" "$(stat_of late)" 0
+}
+
+busy() {
+  for ((i = 0; i < 2 * $(nproc); i++)); do
+    beside "spin$i" bash -c 'while kill -0 "$1" 2>/dev/null; do for ((k = 0; k < 100000; k++)); do :; done; done' - $$
+    spinning="${spinning:-} $BESIDE"
+  done
+  rounds "beside a busy machine" "$BUSY" 30
+  is "no change was answered before the kernel was told" "$(stat_of late)" 0
+  # shellcheck disable=SC2086
+  kill $spinning
+}
+
 # Before Linux 6.16 the kernel cannot be made to ask again without a lock that the rename has.
-if printf '6.16\n%s\n' "$(uname -r)" | sort -CV; then
+renames() {
+  printf '6.16\n%s\n' "$(uname -r)" | sort -CV || return 0
   rounds "beside renames" "$HELD" 6
   not_ok "some changes were answered before the kernel was told" test "$(stat_of late)" = 0
+}
+
+start
+if [ "$NAME" = fresh ]; then
+  alone
+else
+  busy
+  renames
 fi
 finish
