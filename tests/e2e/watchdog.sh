@@ -53,9 +53,10 @@ rm -f "$T/work/pid"
 daemon=$(pid_of)
 (echo '{}' >"$mnt/tools/sample/nap/run") 2>/dev/null &
 ok "it sleeps" until_true test -s "$T/work/pid"
+watchdog=$(pgrep -P "$daemon" -x ryefs-watchdog)
 kill -9 "$daemon"
 ok "its process has ended" until_true sh -c "! kill -0 $(cat "$T/work/pid")"
-ok "no watchdog is left" until_true sh -c '! pgrep -P 1 -x ryefs-watchdog'
+ok "no watchdog is left" until_true sh -c "! kill -0 ${watchdog:?}"
 wait
 ok "the next mount" timeout 20 "$RYEFS" "$T/work" "$mnt" 2>/dev/null
 ok "umount" timeout 20 "$RYEFS" umount "$mnt"

@@ -19,7 +19,7 @@ static const char probe[] =
 	"      (echo x >inside) 2>/dev/null && echo project\n"
 	"      (echo x >\"$OUTSIDE\") 2>/dev/null && echo outside\n"
 	"      (echo x >\"$TMPDIR/x\") 2>/dev/null && echo tmp\n"
-	"      (echo x >/tmp/rye-test-probe) 2>/dev/null && echo anywhere\n"
+	"      (echo x >/tmp/rye-probe.$$) 2>/dev/null && rm /tmp/rye-probe.$$ && echo anywhere\n"
 	"      echo x >/dev/null && echo null\n"
 	"      python3 -c 'import socket; socket.socket()' 2>/dev/null && echo inet\n"
 	"      python3 -c 'import socket; socket.socket(socket.AF_UNIX)' && echo unix\n"
