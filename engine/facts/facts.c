@@ -128,30 +128,9 @@ uint64_t facts_file_state(uint64_t state, int dir, const char *path)
 
 static void facts_look_close(struct facts_look *look)
 {
-	json_decref(look->doc);
 	threads_look_done(&look->thread);
 }
 #define auto_look __attribute__((cleanup(facts_look_close)))
-
-static bool look_at(const struct facts_look *look, const char *name)
-{
-	return look->thread.dir >= 0 &&
-	       !faccessat(look->thread.dir, name, F_OK, AT_SYMLINK_NOFOLLOW);
-}
-
-static void look_record(struct facts_look *look)
-{
-	auto_blob struct rye_blob *text = NULL;
-
-	if (look->thread.dir < 0 ||
-	    io_read_at(look->thread.dir, "thread.json", RYE_BUF_CAP, &text) < 0)
-		return;
-	look->doc = json_parse((struct rye_span){ text->data, text->len }, JSON_LOAD_LAST_WINS,
-			       "thread.json", NULL);
-	look->has |= look->doc ? NEEDS_RECORD : 0;
-	if (json_array_size(json_object_get(look->doc, "warnings")))
-		look->has |= NEEDS_WARNINGS;
-}
 
 static bool look_artifacts(const struct facts_look *look)
 {
@@ -164,19 +143,22 @@ static bool look_artifacts(const struct facts_look *look)
 
 static int look_thread(struct facts_look *look, struct rye_err *err)
 {
-	int r = threads_look(look->facts->env.threads, look->id, &look->thread, err);
+	const struct thread_read *read = &look->thread.read;
+	int r = threads_look(look->facts->env.threads, look->id, HAS_RECORD, &look->thread, err);
 
 	if (r)
 		return r;
-	look_record(look);
-	look->has |= look_at(look, "transcript.jsonl") ? NEEDS_STORY : 0;
-	look->has |= look_at(look, "capabilities.md") ? NEEDS_OFFER : 0;
+	look->doc = read->record;
+	look->has |= look->doc ? NEEDS_RECORD : 0;
+	look->has |= read->has & HAS_STORY ? NEEDS_STORY : 0;
+	look->has |= read->has & HAS_OFFER ? NEEDS_OFFER : 0;
 	look->has |= registry_terminal(look->thread.row.status) ? NEEDS_END : 0;
 	look->has |= *look->thread.links.parent_id ? NEEDS_PARENT : 0;
-	if (json_object_get(look->doc, "inputs") || look_at(look, "request.json") ||
-	    look_at(look, "spawn_params.json"))
+	if (json_array_size(json_object_get(look->doc, "warnings")))
+		look->has |= NEEDS_WARNINGS;
+	if (json_object_get(look->doc, "inputs") || (read->has & (HAS_REQUEST | HAS_PARAMS)))
 		look->has |= NEEDS_REQUEST;
-	if ((look->has & NEEDS_RECORD) && look_artifacts(look))
+	if (look->doc && look_artifacts(look))
 		look->has |= NEEDS_ARTIFACTS;
 	return 0;
 }

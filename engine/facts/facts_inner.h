@@ -20,7 +20,7 @@ struct facts_look {
 	const char *id; /* "": state/threads itself */
 	struct threads_look thread; /* not of state/threads itself */
 	unsigned has; /* enum facts_need */
-	json_t *doc; /* thread.json as it is, unverified; NULL: none */
+	const json_t *doc; /* thread.json as it is, unverified, of `thread`; NULL: none */
 };
 
 #define FACTS_LOOK_INIT ((struct facts_look){ .thread = THREADS_LOOK_INIT })

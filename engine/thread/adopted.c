@@ -49,7 +49,10 @@ static int notices_fd(struct threads *threads)
 
 static bool is_to_end(int dir)
 {
-	return thread_marked(dir, CANCEL_MARK) || thread_marked(dir, KILLED_MARK);
+	auto_thread_read struct thread_read read;
+
+	thread_read(dir, 0, &read);
+	return read.has & (HAS_CANCELLED | HAS_KILLED);
 }
 
 int adopted_add(struct threads *threads, const char *id, struct rye_call *call, int dir)

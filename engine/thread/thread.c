@@ -115,8 +115,10 @@ void threads_close(struct threads *threads)
 /* A thread that has ended has its request there; that of another implementation, its own files. */
 static bool is_used(int dir)
 {
-	return thread_marked(dir, "request.json") || thread_marked(dir, "thread.json") ||
-	       thread_marked(dir, "transcript.jsonl");
+	auto_thread_read struct thread_read read;
+
+	thread_read(dir, 0, &read);
+	return read.has & (HAS_REQUEST | HAS_RECORD | HAS_STORY);
 }
 
 /*

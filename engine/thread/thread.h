@@ -126,15 +126,56 @@ int threads_list(struct threads *threads, rye_name_fn fn, void *arg, struct rye_
 int threads_rows(struct threads *threads, rye_thread_row_fn fn, void *arg, struct rye_err *err);
 /* Another one whenever threads_list would tell other names than before; 0: no threads yet. */
 uint64_t threads_list_number(struct threads *threads);
+struct runner {
+	pid_t pid;
+	uint64_t start; /* ticks since boot, field 22 of /proc/pid/stat */
+	bool here; /* same host, boot and pid namespace: may be signalled */
+};
+
+/* The files of a thread. */
+enum thread_has {
+	HAS_LOCK = 1 << 0,
+	HAS_REQUEST = 1 << 2,
+	HAS_RUNNER = 1 << 3, /* runner.json */
+	HAS_ADOPTED = 1 << 4,
+	HAS_CANCELLED = 1 << 5, /* the marks of what was asked */
+	HAS_KILLED = 1 << 6,
+	HAS_RECORD = 1 << 7, /* thread.json */
+	HAS_STORY = 1 << 8, /* transcript.jsonl */
+	HAS_OFFER = 1 << 9, /* capabilities.md */
+	HAS_RESULT = 1 << 10,
+	HAS_OUTPUT = 1 << 11,
+	HAS_LIVE = 1 << 12,
+	HAS_LOG = 1 << 13, /* spawn.log */
+	HAS_PARAMS = 1 << 14, /* spawn_params.json: another implementation's request */
+	HAS_DIAGNOSTICS = 1 << 15,
+};
+/* What a thread's directory says of it (thread_read.c): the truth, which its row repeats. */
+struct thread_read {
+	unsigned has; /* enum thread_has */
+	/* as they are, unverified; NULL: none, or not asked for */
+	json_t *record, *request, *result;
+	struct rye_blob *result_text;
+	struct runner runner;
+	bool named; /* its runner is */
+};
+/* Those of which there is more than that they are there. */
+#define THREAD_DOCS (HAS_REQUEST | HAS_RUNNER | HAS_RECORD | HAS_RESULT)
+#define auto_thread_read __attribute__((cleanup(thread_read_done)))
+/* docs: of THREAD_DOCS, those to be read. dir < 0: nothing. */
+void thread_read(int dir, unsigned docs, struct thread_read *ret);
+void thread_read_done(struct thread_read *read);
+
 /* What one look at a thread tells: its row, its family and its directory. */
 struct threads_look {
 	int dir; /* -1: it has none */
+	struct thread_read read;
 	struct db *db; /* borrowed */
 	struct registry_row row;
 	struct registry_links links; /* nothing in it where there is no row */
 };
 #define THREADS_LOOK_INIT ((struct threads_look){ .dir = -1 })
-int threads_look(struct threads *threads, const char *id, struct threads_look *ret,
+int threads_look(struct threads *threads, const char *id, unsigned docs, struct threads_look *ret,
 		 struct rye_err *err);
 void threads_look_done(struct threads_look *look);
 int threads_names(struct threads *threads, const struct threads_look *look, rye_name_fn fn,

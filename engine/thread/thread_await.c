@@ -110,7 +110,7 @@ int threads_dir(struct threads *threads, const char *id, struct rye_err *err)
 	return dir < 0 ? -1 : dir;
 }
 
-int threads_look(struct threads *threads, const char *id, struct threads_look *ret,
+int threads_look(struct threads *threads, const char *id, unsigned docs, struct threads_look *ret,
 		 struct rye_err *err)
 {
 	auto_thread_view struct thread_view view = THREAD_VIEW_INIT;
@@ -122,6 +122,7 @@ int threads_look(struct threads *threads, const char *id, struct threads_look *r
 	ret->db = view.db;
 	ret->row = view.row;
 	ret->dir = view.dir < 0 ? -1 : steal_fd(&view.dir);
+	thread_read(ret->dir, docs, &ret->read);
 	if (registry_links(view.db, id, &ret->links, NULL))
 		ret->links = (struct registry_links){ .spawn_count = 0 };
 	return 0;
@@ -129,9 +130,10 @@ int threads_look(struct threads *threads, const char *id, struct threads_look *r
 
 void threads_look_done(struct threads_look *look)
 {
+	thread_read_done(&look->read);
 	if (look->dir >= 0)
 		close(look->dir);
-	look->dir = -1;
+	*look = THREADS_LOOK_INIT;
 }
 
 bool threads_row_time(const struct registry_row *row, struct timespec *ret)

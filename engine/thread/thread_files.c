@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -21,45 +22,13 @@
  * pieces and may be of any size. */
 #define REAL_MAX (24u << 20)
 
-#define RESULT "result.json"
-#define TRANSCRIPT "transcript.jsonl"
-
-static const char *const real[] = {
-	CANCEL_MARK,   "capabilities.md", "diagnostics.json",
-	"live",	       "output",	  "request.json",
-	RESULT,	       "spawn.log",	  "spawn_params.json",
-	"thread.json", TRANSCRIPT,
-};
+#define RESULT THREAD_RESULT_FILE
+#define TRANSCRIPT THREAD_STORY_FILE
 
 static void thread_files_put_line(struct rye_buf *buf, const char *text)
 {
 	if (*text)
 		buf_addf(buf, "%s\n", text);
-}
-
-static void put_status(const struct thread_view *view, struct rye_buf *buf)
-{
-	thread_files_put_line(buf, view->row.status);
-}
-
-static void put_directive(const struct thread_view *view, struct rye_buf *buf)
-{
-	thread_files_put_line(buf, view->row.directive);
-}
-
-static void put_created(const struct thread_view *view, struct rye_buf *buf)
-{
-	thread_files_put_line(buf, view->row.created_at);
-}
-
-static void put_updated(const struct thread_view *view, struct rye_buf *buf)
-{
-	thread_files_put_line(buf, view->row.updated_at);
-}
-
-static void put_completed(const struct thread_view *view, struct rye_buf *buf)
-{
-	thread_files_put_line(buf, view->row.completed_at);
 }
 
 static void put_pid(const struct thread_view *view, struct rye_buf *buf)
@@ -70,11 +39,14 @@ static void put_pid(const struct thread_view *view, struct rye_buf *buf)
 
 static void put_alive(const struct thread_view *view, struct rye_buf *buf)
 {
-	struct runner runner;
-	bool named = runner_read(view->dir, &runner);
-	auto_close int pidfd = named ? runner_pidfd(&runner) : -ESRCH;
+	auto_thread_read struct thread_read read;
+	auto_close int pidfd = -1;
+	bool alive;
+
+	thread_read(view->dir, HAS_RUNNER, &read);
+	pidfd = read.named ? runner_pidfd(&read.runner) : -ESRCH;
 	/* another implementation's: its row alone names the process */
-	bool alive = named ? pidfd >= 0 : view->row.pid > 1 && proc_start((pid_t)view->row.pid);
+	alive = read.named ? pidfd >= 0 : view->row.pid > 1 && proc_start((pid_t)view->row.pid);
 
 	buf_adds(buf, alive && !registry_terminal(view->row.status) ? "1\n" : "0\n");
 }
@@ -138,19 +110,36 @@ static void put_error(const struct thread_view *view, struct rye_buf *buf)
 
 struct derived {
 	const char *name;
+	size_t text; /* of the row; 0: */
 	void (*put)(const struct thread_view *view, struct rye_buf *buf);
+};
+
+#define ROW_TEXT(member) offsetof(struct registry_row, member)
+
+static const struct derived derived[] = {
+	{ "alive", 0, put_alive },
+	{ "completed", ROW_TEXT(completed_at), NULL },
+	{ "created", ROW_TEXT(created_at), NULL },
+	{ "directive", ROW_TEXT(directive), NULL },
+	{ "error", 0, put_error },
+	{ "pid", 0, put_pid },
+	{ "status", ROW_TEXT(status), NULL },
+	{ "updated", ROW_TEXT(updated_at), NULL },
 };
 
 static bool derived_is_there(const struct derived *fact, const struct thread_view *view)
 {
-	return fact->put != put_completed || *view->row.completed_at;
+	return fact->text != ROW_TEXT(completed_at) || *view->row.completed_at;
 }
 
-static const struct derived derived[] = {
-	{ "alive", put_alive },		{ "completed", put_completed }, { "created", put_created },
-	{ "directive", put_directive }, { "error", put_error },		{ "pid", put_pid },
-	{ "status", put_status },	{ "updated", put_updated },
-};
+static void put_derived(const struct derived *fact, const struct thread_view *view,
+			struct rye_buf *buf)
+{
+	if (fact->put)
+		fact->put(view, buf);
+	else
+		thread_files_put_line(buf, (const char *)&view->row + fact->text);
+}
 
 /*
  * The record of a graph's run that was waited for: such a run has a row, and no directory among the
@@ -166,16 +155,16 @@ static int open_graph_run(const struct threads *threads, const char *id)
 	return io_open_dir(threads->env.opt->project, path.data, false);
 }
 
-static bool real_is_there(struct threads *threads, const char *name, const struct thread_view *view)
+/* Which of the real ones there are, wherever they lie. */
+static unsigned files_there(struct threads *threads, const struct thread_view *view, unsigned has)
 {
-	auto_close int run = -1;
+	auto_close int run = view->dir < 0 ? open_graph_run(threads, view->row.thread_id) : -1;
 
-	if (!faccessat(view->dir, name, F_OK, AT_SYMLINK_NOFOLLOW))
-		return true;
-	if (strcmp(name, TRANSCRIPT) != 0 || view->dir >= 0)
-		return !strcmp(name, RESULT) && has_row_result(view);
-	run = open_graph_run(threads, view->row.thread_id);
-	return run >= 0 && !faccessat(run, name, F_OK, AT_SYMLINK_NOFOLLOW);
+	if (!(has & HAS_RESULT) && has_row_result(view))
+		has |= HAS_RESULT;
+	if (run >= 0 && !faccessat(run, TRANSCRIPT, F_OK, AT_SYMLINK_NOFOLLOW))
+		has |= HAS_STORY;
+	return has;
 }
 
 int threads_names(struct threads *threads, const struct threads_look *look, rye_name_fn fn,
@@ -183,12 +172,13 @@ int threads_names(struct threads *threads, const struct threads_look *look, rye_
 {
 	const struct thread_view view = { .dir = look->dir, .db = look->db, .row = look->row };
 	unsigned long since = memory_failures();
+	unsigned has = files_there(threads, &view, look->read.has);
 
 	for (size_t i = 0; i < ARRAY_SIZE(derived); i++)
 		if (derived_is_there(&derived[i], &view) && fn(arg, derived[i].name))
 			return 0;
-	for (size_t i = 0; i < ARRAY_SIZE(real); i++)
-		if (real_is_there(threads, real[i], &view) && fn(arg, real[i]))
+	for (const struct thread_file *file = thread_files; file->name; file++)
+		if (file->shown && (has & file->bit) && fn(arg, file->name))
 			return 0;
 	return memory_check(since, err);
 }
@@ -235,10 +225,9 @@ static int read_real(int dir, const char *name, struct rye_blob **ret, struct ry
 
 static bool is_real(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(real); i++)
-		if (!strcmp(real[i], name))
-			return true;
-	return false;
+	const struct thread_file *file = thread_file(name);
+
+	return file && file->shown;
 }
 
 /* Where the file of that name lies. id "": that of all threads. */
@@ -315,7 +304,7 @@ int threads_file(struct threads *threads, const char *id, const char *name, stru
 	for (size_t i = 0; i < ARRAY_SIZE(derived); i++) {
 		if (strcmp(derived[i].name, name) || !derived_is_there(&derived[i], &view))
 			continue;
-		derived[i].put(&view, &buf);
+		put_derived(&derived[i], &view, &buf);
 		/* A result that could not be read would be told as none. */
 		r = memory_check(since, err);
 		if (r)

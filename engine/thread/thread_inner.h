@@ -55,12 +55,6 @@ void thread_remove(int root, const char *id);
  */
 int thread_lock(int dir);
 
-struct runner {
-	pid_t pid;
-	uint64_t start; /* ticks since boot, field 22 of /proc/pid/stat */
-	bool here; /* same host, boot and pid namespace: may be signalled */
-};
-
 /* runner.json names the runner, a process of this machine; false: none, or unreadable. */
 int runner_write(int dir, pid_t pid, struct rye_err *err);
 bool runner_read(int dir, struct runner *ret);
@@ -194,6 +188,8 @@ struct threads {
 #define LOCK_FD 4
 #define GO_FD 5 /* a pipe: end of file once the launcher knows the runner as its own */
 
+#define THREAD_RESULT_FILE "result.json"
+#define THREAD_STORY_FILE "transcript.jsonl"
 /* In the directory of a thread that is being killed: the process that records its end says so. */
 #define KILLED_MARK ".killed"
 #define KILLED_WHY "Killed by request"
@@ -201,6 +197,23 @@ struct threads {
 /* In that of one that is carried out by a mount. */
 #define ADOPTED_MARK ".adopted"
 bool thread_marked(int dir, const char *mark);
+
+/* What cannot be read may have one (thread_left.c). */
+bool thread_has_row(struct threads *threads, const char *id);
+
+/* thread_read.c */
+struct thread_file {
+	const char *name;
+	unsigned bit; /* of enum thread_has */
+	bool shown; /* in a mount, as it is */
+};
+extern const struct thread_file thread_files[]; /* ends with one without a name */
+/* NULL: no file of a thread's. */
+const struct thread_file *thread_file(const char *name);
+/* What a launcher puts there before there is a row. */
+#define THREAD_LAUNCHED (HAS_LOCK | HAS_ADOPTED | HAS_REQUEST | HAS_RUNNER)
+/* Is it one that runs or has run, not one that a launcher has left or is at? Tries its lock. */
+bool thread_is_begun(int dir, const struct thread_read *read);
 
 /* A memfd with type, request and the engine's options. */
 int runner_orders(const struct threads *threads, const char *id, const struct launch *what,
@@ -286,7 +299,7 @@ void adopted_look(struct threads *threads);
 int threads_worker_start(struct threads *threads);
 void threads_worker_stop(struct threads *threads);
 
-/* result.json, then the registry: the row is what says that it is over. dir < 0: that alone. */
+/* Into the directory, then the registry. dir < 0: that alone. */
 int threads_record_end(struct db *registry, int dir, const char *id, const char *status,
 		       const struct rye_outcome *outcome);
 /* How a thread with that result.json has ended; "": it is none, or not a whole one. */

@@ -47,19 +47,16 @@ static bool is_own_id(const char *name)
 	return !name[36];
 }
 
-/* Nothing in it but what a launcher puts there before the row. */
+/* Is it what a launcher puts into a directory before there is a row? */
 static bool is_unborn(const char *name)
 {
-	static const char *const names[] = { ".",	   "..",	   ".lock",
-					     ADOPTED_MARK, "request.json", "runner.json" };
+	const struct thread_file *file = thread_file(name);
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strcmp(names[i], name))
-			return true;
-	return !strncmp(name, ".rye-", 5);
+	return file ? file->bit & THREAD_LAUNCHED :
+		      !strcmp(name, ".") || !strcmp(name, "..") || !strncmp(name, ".rye-", 5);
 }
 
-static bool has_row(struct threads *threads, const char *id)
+bool thread_has_row(struct threads *threads, const char *id)
 {
 	struct registry_row row;
 	struct rye_err err = { 0 };
@@ -100,10 +97,10 @@ bool threads_unborn(struct threads *threads, const char *id)
 	auto_close int root = thread_root(threads->env.opt->project, false, &err);
 	auto_close int dir = root < 0 ? -1 : thread_dir(root, id, false, &err);
 
-	if (has_row(threads, id) || (dir < 0 && err_scarce(&err)))
+	if (thread_has_row(threads, id) || (dir < 0 && err_scarce(&err)))
 		return false;
 	/* its row comes before the lock goes */
-	return dir < 0 || (!is_launching(dir, true) && !has_row(threads, id));
+	return dir < 0 || (!is_launching(dir, true) && !thread_has_row(threads, id));
 }
 
 static void look_in(struct thread_left *left, const char *id)
@@ -121,8 +118,8 @@ static void look_in(struct thread_left *left, const char *id)
 		if (io_is_left(copy, entry->d_name, left->drop))
 			thread_left_tell(left, id, entry->d_name);
 	}
-	if (!list || !unborn || has_row(left->threads, id) || is_launching(dir, left->drop) ||
-	    has_row(left->threads, id))
+	if (!list || !unborn || thread_has_row(left->threads, id) ||
+	    is_launching(dir, left->drop) || thread_has_row(left->threads, id))
 		return;
 	thread_left_tell(left, id, "");
 	if (left->drop)

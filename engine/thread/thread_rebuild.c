@@ -7,8 +7,6 @@
  */
 #include "thread/thread_inner.h"
 
-#include "base/io.h"
-#include "bounds.h"
 #include "clock.h"
 #include "scope.h"
 #include "str.h"
@@ -32,36 +30,6 @@ struct rebuild {
 };
 
 /* ---- one directory ---- */
-
-/*
- * A result alone is nothing that a launcher has left. One that has come no further than its request
- * has no row yet, and holds the lock.
- */
-static bool is_begun(int dir)
-{
-	auto_close int lock = -1;
-
-	if (thread_marked(dir, "thread.json") || thread_marked(dir, "transcript.jsonl"))
-		return true;
-	if (!thread_marked(dir, "request.json"))
-		return false;
-	if (thread_marked(dir, "spawn.log") || thread_marked(dir, "result.json"))
-		return true;
-	if (!thread_marked(dir, "runner.json"))
-		return false;
-	lock = thread_lock(dir);
-	return lock >= 0;
-}
-
-static json_t *rebuild_read(int dir, const char *name)
-{
-	auto_blob struct rye_blob *text = NULL;
-
-	if (io_read_at(dir, name, RYE_BUF_CAP, &text) < 0)
-		return NULL;
-	return json_parse((struct rye_span){ text->data, text->len }, JSON_LOAD_LAST_WINS, name,
-			  NULL);
-}
 
 static void rebuild_copy(json_t *row, const char *key, const char *text)
 {
@@ -104,13 +72,16 @@ static void rebuild_times(json_t *row, int dir)
 
 static void rebuild_take(const struct rebuild *rebuild, int dir, const char *id)
 {
-	auto_json json_t *record = rebuild_read(dir, "thread.json");
-	auto_json json_t *request = rebuild_read(dir, "request.json");
-	auto_json json_t *result = rebuild_read(dir, "result.json");
+	auto_thread_read struct thread_read read;
 	json_t *row = json_object_get(rebuild->rows, id);
-	const char *item = json_str(request, "item_id");
-	struct runner runner;
+	const json_t *record;
+	const char *item;
 
+	thread_read(dir, THREAD_DOCS, &read);
+	if (!thread_is_begun(dir, &read))
+		return;
+	record = read.record;
+	item = json_str(read.request, "item_id");
 	if (!row) {
 		row = json_object();
 		json_set(rebuild->rows, id, row);
@@ -127,9 +98,9 @@ static void rebuild_take(const struct rebuild *rebuild, int dir, const char *id)
 	rebuild_copy(row, "continuation_of", json_str(record, "previous_thread_id"));
 	if (json_object_get(record, "cost"))
 		json_object_set(row, "cost", json_object_get(record, "cost"));
-	if (runner_read(dir, &runner))
-		json_set(row, "pid", json_integer(runner.pid));
-	rebuild_end(row, record, result);
+	if (read.named)
+		json_set(row, "pid", json_integer(read.runner.pid));
+	rebuild_end(row, record, read.result);
 	rebuild_times(row, dir);
 }
 
@@ -154,8 +125,7 @@ static void rebuild_walk(const struct rebuild *rebuild, int dir, const char *id,
 		fd = below.failed ? -1 : thread_dir(rebuild->root, below.data, false, NULL);
 		if (fd < 0)
 			continue;
-		if (is_begun(fd))
-			rebuild_take(rebuild, fd, below.data);
+		rebuild_take(rebuild, fd, below.data);
 		buf_addc(&below, '/');
 		if (!below.failed)
 			rebuild_walk(rebuild, steal_fd(&fd), below.data, depth + 1);

@@ -85,15 +85,16 @@ int thread_view_row(struct threads *threads, const char *id, struct thread_view 
 	int r = thread_id_check(id, err);
 
 	*ret = THREAD_VIEW_INIT;
-	if (!r)
-		r = view_get_row(threads, id, ret, err);
+	if (r)
+		return r;
+	root = thread_root(threads->env.opt->project, false, &why);
+	ret->dir = root < 0 ? root : thread_dir(root, id, false, &why);
+	r = view_get_row(threads, id, ret, err);
 	/* damaged while it was open: there is another one now */
 	if (r == -(int)RYE_UNPARSABLE)
 		r = view_get_row(threads, id, ret, err);
 	if (r)
 		return r;
-	root = thread_root(threads->env.opt->project, false, &why);
-	ret->dir = root < 0 ? root : thread_dir(root, id, false, &why);
 	/* a directory that cannot be opened for now is there: without it a living thread looks lost */
 	r = ret->dir < 0 && root >= 0 ? thread_run_walked(root, id) : -ENOENT;
 	if (proc_is_short(r))
@@ -151,15 +152,18 @@ static bool is_pid_alive(pid_t pid)
 enum thread_state thread_view_state(struct thread_view *view)
 {
 	struct thread_facts facts = { .terminal = registry_terminal(view->row.status) };
+	struct thread_read read;
 
 	if (!facts.terminal && view->dir >= 0) {
 		/* Before runner.json is read: a launcher writes it while it holds the lock. */
 		facts.locked = is_locked(view);
-		facts.named = runner_read(view->dir, &view->runner);
-		facts.here = facts.named && view->runner.here;
-		view->pidfd = facts.named ? runner_pidfd(&view->runner) : -ESRCH;
+		thread_read(view->dir, HAS_RUNNER, &read);
+		view->runner = read.runner;
+		facts.named = read.named;
+		facts.here = read.named && read.runner.here;
+		view->pidfd = read.named ? runner_pidfd(&read.runner) : -ESRCH;
 		facts.alive = view->pidfd >= 0 || proc_is_short(view->pidfd);
-		facts.carried = thread_marked(view->dir, ADOPTED_MARK);
+		facts.carried = read.has & HAS_ADOPTED;
 	}
 	/* a process of another container is not seen here, but what it has locked is */
 	facts.pid_alive = view->walked || is_pid_alive((pid_t)view->row.pid);
