@@ -38,7 +38,7 @@ static int children_count(struct agent *agent, struct rye_err *err)
 {
 	if (!agent->limits.set[LIMIT_SPAWNS])
 		return 0;
-	return registry_spawn(agent->registry, agent->thread_id,
+	return registry_spawn(agent->registry, agent->record.dir, agent->thread_id,
 			      (int64_t)agent->limits.value[LIMIT_SPAWNS], err);
 }
 

@@ -209,8 +209,10 @@ int fork_await(struct threads *threads, const struct fork_ask *ask, json_t *repl
 }
 
 /* A child is counted before it is there, as one that the model itself asks for. */
-static int fork_count(const json_t *authority, const char *parent, struct rye_err *err)
+static int fork_count(struct threads *threads, const json_t *authority, const char *parent,
+		      struct rye_err *err)
 {
+	auto_close int dir = threads_dir(threads, parent, NULL);
 	const json_t *spawns = json_object_get(json_object_get(authority, "limits"), "spawns");
 	const struct registry_ask ask = { .project = json_str(authority, "project"),
 					  .create = true };
@@ -221,7 +223,7 @@ static int fork_count(const json_t *authority, const char *parent, struct rye_er
 		return 0;
 	r = registry_of(&ask, &db, err);
 	if (!r)
-		r = registry_spawn(db, parent, (int64_t)json_number_value(spawns), err);
+		r = registry_spawn(db, dir, parent, (int64_t)json_number_value(spawns), err);
 	db_close(db);
 	return r;
 }
@@ -238,7 +240,7 @@ int fork_start_below(struct threads *threads, const char *authority, const struc
 		return -(int)err->code;
 	if (authority) {
 		below.parent_id = json_str(doc, "thread_id");
-		r = fork_count(doc, below.parent_id, err);
+		r = fork_count(threads, doc, below.parent_id, err);
 	}
 	if (json_array_size(json_object_get(doc, "capabilities")))
 		below.authority = doc;

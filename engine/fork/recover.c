@@ -199,10 +199,9 @@ static int recover_json(struct recovery *recovery, struct rye_err *err)
 	return r ? r : recover_story(recovery, &json, err);
 }
 
-static int recover_child(void *arg, const struct registry_row *row)
+static int recover_child(void *arg, const char *id)
 {
-	if (!registry_terminal(row->status))
-		json_array_append_new(arg, json_string(row->thread_id));
+	json_array_append_new(arg, json_string(id));
 	return 0;
 }
 
@@ -241,27 +240,22 @@ void fork_forget(const struct fork_env *where, const char *id)
 static void recover_family(const struct recovery *recovery)
 {
 	const struct thread_lost *lost = recovery->lost;
-	auto_json json_t *children = json_array();
+	struct threads *threads = recovery->where->threads;
 	const char *project = recovery->where->project;
-	const struct registry_ask ask = { .project = project };
-	struct db *ledger = ledger_there(project), *db = NULL;
+	auto_json json_t *children = json_array();
+	struct db *ledger = ledger_there(project);
 	struct rye_err err = { 0 };
 	json_t *id;
 	size_t i;
 
-	if ((ledger && ledger_settle_unborn(ledger, recovery->where->threads, lost->id, &err)) ||
+	if ((ledger && ledger_settle_unborn(ledger, threads, lost->id, &err)) ||
 	    ledger_settle(project, lost->id, recover_status(recovery), &err) ||
-	    registry_of(&ask, &db, &err))
+	    threads_children(threads, lost->id, recover_child, children, &err))
 		recovery->lost->later |= err_scarce(&err);
 	db_close(ledger);
-	if (db) {
-		if (recovery->cost.turns)
-			registry_snapshot(db, lost->id, &recovery->cost, NULL);
-		registry_children(db, lost->id, recover_child, children, NULL);
-		db_close(db);
-	}
+	/* one that has ended is refused, and is what was wanted */
 	json_array_foreach(children, i, id)
-		threads_ctl(recovery->where->threads, json_string_value(id), SPAN("cancel"), NULL);
+		threads_ctl(threads, json_string_value(id), SPAN("cancel"), NULL);
 }
 
 /* What the runner would have given; NULL: it has no record to tell it from. */

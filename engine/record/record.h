@@ -34,7 +34,8 @@ struct registry_row {
 
 struct registry_new {
 	const char *id, *directive;
-	const char *parent_id, *tool_id, *model, *continuation_of, *chain_root_id; /* or NULL */
+	const char *parent_id, *tool_id; /* or NULL */
+	const char *at; /* when; NULL: now */
 	int64_t pid; /* that carries it: then it is running; 0: it is created */
 };
 /* RYE_BUSY with err->sys EEXIST: the id is taken. */
@@ -60,11 +61,18 @@ int registry_version(struct db *db, int64_t ret[2], struct rye_err *err);
 bool registry_terminal(const char *status);
 
 #define REGISTRY_EVENTS "events.jsonl" /* beside it: a line for each change of a row */
-/*
- * registry_again.c: rows of a registry that was lost, by their columns, {id: {directive, status, …,
- * cost}}: what the log of changes in `dir` tells; into a new registry, with what follows from them.
- */
+/* In a thread's directory, written before its row is: 0 or -errno. Its end, or "spawned": one more child. */
+#define REGISTRY_ROW ".row.jsonl"
+#define REGISTRY_SPAWNED "spawned"
+int registry_row_new(int dir, const struct registry_new *what);
+int registry_row_tell(int dir, const char *id, const char *event);
+/* registry_again.c: rows by their columns, {id: {directive, status, …, cost}}, as the log in `dir` tells. */
 void registry_replay(int dir, json_t *rows);
+/* As REGISTRY_ROW tells it; a new reference, NULL: there is none. */
+json_t *registry_row_told(int dir, const char *id);
+/* Into the registry, with what follows in other rows: a row that is not there is entered, one that is
+ * open ends as it is told, one that has ended stays. registry_put: one, which the log is told. */
+int registry_put(struct db *db, const char *id, json_t *row, struct rye_err *err);
 int registry_fill(struct db *db, json_t *rows, struct rye_err *err);
 
 /* What a model has cost; spend is in currency units. */
@@ -80,9 +88,9 @@ void thread_cost_add(struct thread_cost *cost, const struct thread_cost *more);
 /* Of a row that is not terminal. */
 int registry_snapshot(struct db *db, const char *id, const struct thread_cost *cost,
 		      struct rye_err *err);
-/* Counts a child of `parent` before it is registered; RYE_BUDGET with "Spawn limit exceeded for
- * parent P: N/MAX" when it has had `max`. Spawns that then fail still count. */
-int registry_spawn(struct db *db, const char *parent, int64_t max, struct rye_err *err);
+/* Counts a child of `parent`, whose directory is dir or -1, before it is registered; one that then fails
+ * counts, too. RYE_BUDGET "Spawn limit exceeded for parent P: N/MAX" when it has had `max`. */
+int registry_spawn(struct db *db, int dir, const char *parent, int64_t max, struct rye_err *err);
 /* Once the successor runs: links old → next and next → old and the chain's root, and a row that is over
  * becomes `continued`. One transaction. */
 int registry_chain(struct db *db, const char *old, const char *next, struct rye_err *err);

@@ -7,6 +7,10 @@
 
 #include "record/record.h"
 
+/* The statuses of registry_terminal, for a statement. */
+#define TERMINAL_LIST \
+	"('completed','completed_with_errors','error','cancelled','killed','continued')"
+
 /*
  * registry_events.c: when the log of changes has grown to EVENTS_MAX it becomes REGISTRY_EVENTS_OLD,
  * and the next one begins.

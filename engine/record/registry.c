@@ -40,9 +40,6 @@ static const char *const later_columns[] = {
 static const char *const terminal[] = { "completed", "completed_with_errors",
 					"error",     "cancelled",
 					"killed",    "continued" };
-#define TERMINAL_LIST \
-	"('completed','completed_with_errors','error','cancelled','killed','continued')"
-
 /* A result may be long: unasked for it is not even read, nor carried through a sort. */
 #define ROW_COLUMNS "thread_id, directive, status, created_at, updated_at, completed_at, pid"
 
@@ -89,23 +86,22 @@ static int registry_change(struct db *db, const struct db_query *query,
 int registry_add(struct db *db, const struct registry_new *what, struct rye_err *err)
 {
 	const char *status = what->pid ? "running" : "created";
+	const char *at = what->at;
 	char now[40];
 	int r;
 
 	clock_iso_us(now);
+	at = at ? at : now;
 	r = registry_change(
 		db,
 		DB_QUERY("INSERT INTO threads (thread_id, directive, status, "
-			 "created_at, updated_at, parent_id, tool_id, model, "
-			 "continuation_of, chain_root_id, pid) VALUES "
-			 "(?1, ?2, ?9, ?3, ?3, ?4, ?5, ?6, ?7, ?8, NULLIF(?10, 0))",
-			 DB_TEXT(what->id), DB_TEXT(what->directive), DB_TEXT(now),
-			 DB_TEXT(what->parent_id), DB_TEXT(what->tool_id), DB_TEXT(what->model),
-			 DB_TEXT(what->continuation_of), DB_TEXT(what->chain_root_id),
-			 DB_TEXT(status), DB_INT(what->pid)),
-		&(struct registry_event){ what->id, "created", now, what->directive }, err);
+			 "created_at, updated_at, parent_id, tool_id, pid) VALUES "
+			 "(?1, ?2, ?3, ?4, ?4, ?5, ?6, NULLIF(?7, 0))",
+			 DB_TEXT(what->id), DB_TEXT(what->directive), DB_TEXT(status), DB_TEXT(at),
+			 DB_TEXT(what->parent_id), DB_TEXT(what->tool_id), DB_INT(what->pid)),
+		&(struct registry_event){ what->id, "created", at, what->directive }, err);
 	if (!r && what->pid)
-		registry_tell(db, &(struct registry_event){ what->id, status, now, NULL });
+		registry_tell(db, &(struct registry_event){ what->id, status, at, NULL });
 	return r;
 }
 

@@ -112,9 +112,14 @@ static int count_spawn(void *arg, struct db *db, struct rye_err *err)
 			spawn->parent, (long long)links.spawn_count, (long long)spawn->max);
 }
 
-int registry_spawn(struct db *db, const char *parent, int64_t max, struct rye_err *err)
+int registry_spawn(struct db *db, int dir, const char *parent, int64_t max, struct rye_err *err)
 {
-	return db_transaction(db, count_spawn, &(struct family_spawn){ parent, max }, err);
+	int r = db_transaction(db, count_spawn, &(struct family_spawn){ parent, max }, err);
+
+	/* before the child is there */
+	if (!r && dir >= 0)
+		registry_row_tell(dir, parent, REGISTRY_SPAWNED);
+	return r;
 }
 
 /* ---- chains ---- */

@@ -51,7 +51,7 @@ static bool is_to_end(int dir)
 {
 	auto_thread_read struct thread_read read;
 
-	thread_read(dir, 0, &read);
+	thread_read(dir, "", 0, &read);
 	return read.has & (HAS_CANCELLED | HAS_KILLED);
 }
 

@@ -7,6 +7,7 @@
 #include "thread/thread_inner.h"
 
 #include "base/id.h"
+#include "clock.h"
 #include "memory.h"
 #include "scope.h"
 
@@ -17,7 +18,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/pidfd.h>
-#include <sys/stat.h>
 
 int threads_registry(struct threads *threads, bool create, struct db **ret, struct rye_err *err)
 {
@@ -117,7 +117,7 @@ static bool is_used(int dir)
 {
 	auto_thread_read struct thread_read read;
 
-	thread_read(dir, 0, &read);
+	thread_read(dir, "", 0, &read);
 	return read.has & (HAS_REQUEST | HAS_RECORD | HAS_STORY);
 }
 
@@ -204,19 +204,25 @@ static int add_row(struct threads *threads, const struct registry_new *row, stru
 	return r ? r : registry_add(*ret, row, err);
 }
 
-/* The row, between the lock and the runner. */
-static int enter_row(struct threads *threads, const char *id, const struct launch *what,
+/* The row, between the lock and the runner; the directory has first what it tells. */
+static int enter_row(struct threads *threads, int dir, const char *id, const struct launch *what,
 		     struct db **ret, struct rye_err *err)
 {
 	const char *bare = NULL;
 	bool directive = id_split(what->ref, &bare) == RYE_DIRECTIVE;
+	char now[40];
 	/* as other implementations have it: a directive by its id, a tool by its reference */
 	const struct registry_new row = { .id = id,
 					  .directive = directive ? bare : what->ref,
 					  .parent_id = what->parent_id,
-					  .tool_id = directive ? THREAD_TOOL_ID : NULL };
+					  .tool_id = directive ? THREAD_TOOL_ID : NULL,
+					  .at = now };
+	int r;
 
-	return add_row(threads, &row, ret, err);
+	clock_iso_us(now);
+	r = registry_row_new(dir, &row);
+	return r < 0 ? rye_fail_sys(err, -r, "cannot write " REGISTRY_ROW) :
+		       add_row(threads, &row, ret, err);
 }
 
 /*
@@ -254,7 +260,7 @@ int threads_launch(struct threads *threads, const struct launch *what, struct la
 	if (r >= 0) {
 		wait = pipe[0];
 		go = pipe[1]; /* closed at the end: the runner begins when its launcher knows it */
-		r = enter_row(threads, launched.thread_id, what, &db, err);
+		r = enter_row(threads, dir, launched.thread_id, what, &db, err);
 	}
 	if (r) {
 		thread_forget_dir(threads, launched.thread_id);
@@ -302,7 +308,7 @@ int threads_adopt(struct threads *threads, const struct adoption *what, struct l
 	if (!r && adopted_add(threads, launched.thread_id, what->call, dir))
 		r = rye_fail(err, RYE_IO, "cannot keep thread %s", launched.thread_id);
 	if (!r)
-		r = enter_row(threads, launched.thread_id, &launch, &db, err);
+		r = enter_row(threads, dir, launched.thread_id, &launch, &db, err);
 	if (r) {
 		adopted_drop(threads, launched.thread_id);
 		thread_forget_dir(threads, launched.thread_id);
@@ -344,24 +350,17 @@ void threads_adopted_end(struct threads *threads, const char *id, const struct r
 	threads_ended(threads, id);
 }
 
-/* Is it a thread of this project? A tool's process may have its own idea of its thread. */
-static bool has_thread(struct threads *threads, const char *id)
-{
-	struct registry_row row;
-	struct db *db;
-
-	return id && !thread_id_check(id, NULL) && !threads_registry(threads, false, &db, NULL) &&
-	       !registry_get(db, id, false, &row, NULL);
-}
-
 int threads_enrol(struct threads *threads, const struct enrolment *what, struct rye_err *err)
 {
-	/* with its process at once: a row without one would be called lost */
+	/*
+	 * With its process at once: a row without one would be called lost. A tool's process may have its
+	 * own idea of its thread.
+	 */
+	bool child = what->parent_id && !thread_id_check(what->parent_id, NULL) &&
+		     thread_has_row(threads, what->parent_id);
 	const struct registry_new row = { .id = what->id,
 					  .directive = what->ref,
-					  .parent_id = has_thread(threads, what->parent_id) ?
-							       what->parent_id :
-							       NULL,
+					  .parent_id = child ? what->parent_id : NULL,
 					  .pid = getpid() };
 	struct db *db;
 	int r = add_row(threads, &row, &db, err);

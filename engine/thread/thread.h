@@ -135,6 +135,7 @@ struct runner {
 /* The files of a thread. */
 enum thread_has {
 	HAS_LOCK = 1 << 0,
+	HAS_ROW = 1 << 1, /* what its row tells, line by line */
 	HAS_REQUEST = 1 << 2,
 	HAS_RUNNER = 1 << 3, /* runner.json */
 	HAS_ADOPTED = 1 << 4,
@@ -154,16 +155,17 @@ enum thread_has {
 struct thread_read {
 	unsigned has; /* enum thread_has */
 	/* as they are, unverified; NULL: none, or not asked for */
-	json_t *record, *request, *result;
+	json_t *record, *request, *result, *told;
 	struct rye_blob *result_text;
 	struct runner runner;
 	bool named; /* its runner is */
+	bool scarce; /* one could not be read for want of descriptors or memory: it may say anything */
 };
 /* Those of which there is more than that they are there. */
-#define THREAD_DOCS (HAS_REQUEST | HAS_RUNNER | HAS_RECORD | HAS_RESULT)
+#define THREAD_DOCS (HAS_ROW | HAS_REQUEST | HAS_RUNNER | HAS_RECORD | HAS_RESULT)
 #define auto_thread_read __attribute__((cleanup(thread_read_done)))
 /* docs: of THREAD_DOCS, those to be read. dir < 0: nothing. */
-void thread_read(int dir, unsigned docs, struct thread_read *ret);
+void thread_read(int dir, const char *id, unsigned docs, struct thread_read *ret);
 void thread_read_done(struct thread_read *read);
 
 /* What one look at a thread tells: its row, its family and its directory. */

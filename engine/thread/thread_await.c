@@ -122,7 +122,7 @@ int threads_look(struct threads *threads, const char *id, unsigned docs, struct 
 	ret->db = view.db;
 	ret->row = view.row;
 	ret->dir = view.dir < 0 ? -1 : steal_fd(&view.dir);
-	thread_read(ret->dir, docs, &ret->read);
+	thread_read(ret->dir, id, docs, &ret->read);
 	if (registry_links(view.db, id, &ret->links, NULL))
 		ret->links = (struct registry_links){ .spawn_count = 0 };
 	return 0;

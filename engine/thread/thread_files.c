@@ -43,7 +43,7 @@ static void put_alive(const struct thread_view *view, struct rye_buf *buf)
 	auto_close int pidfd = -1;
 	bool alive;
 
-	thread_read(view->dir, HAS_RUNNER, &read);
+	thread_read(view->dir, view->row.thread_id, HAS_RUNNER, &read);
 	pidfd = read.named ? runner_pidfd(&read.runner) : -ESRCH;
 	/* another implementation's: its row alone names the process */
 	alive = read.named ? pidfd >= 0 : view->row.pid > 1 && proc_start((pid_t)view->row.pid);

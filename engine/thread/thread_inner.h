@@ -211,7 +211,7 @@ extern const struct thread_file thread_files[]; /* ends with one without a name 
 /* NULL: no file of a thread's. */
 const struct thread_file *thread_file(const char *name);
 /* What a launcher puts there before there is a row. */
-#define THREAD_LAUNCHED (HAS_LOCK | HAS_ADOPTED | HAS_REQUEST | HAS_RUNNER)
+#define THREAD_LAUNCHED (HAS_LOCK | HAS_ROW | HAS_ADOPTED | HAS_REQUEST | HAS_RUNNER)
 /* Is it one that runs or has run, not one that a launcher has left or is at? Tries its lock. */
 bool thread_is_begun(int dir, const struct thread_read *read);
 
@@ -235,6 +235,12 @@ int runner_spawn(const struct runner_start *start, pid_t *ret_pid);
 
 /* The file as it is; RYE_NOT_FOUND: there is none, or it is empty. RYE_UNPARSABLE: the damaged one. */
 int thread_registry_read(int root, uint64_t damaged, struct db **ret, struct rye_err *err);
+
+/* thread_row.c */
+/* Its row by its columns, over what the log of all threads tells. */
+void thread_row(int dir, const struct thread_read *read, json_t *row);
+/* Brings the row of a thread into line with its directory. */
+int thread_align(struct db *db, int dir, const char *id, struct rye_err *err);
 
 /* thread_rebuild.c */
 int thread_rebuild(int root, const struct registry_ask *ask, struct rye_err *err);
@@ -302,8 +308,6 @@ void threads_worker_stop(struct threads *threads);
 /* Into the directory, then the registry. dir < 0: that alone. */
 int threads_record_end(struct db *registry, int dir, const char *id, const char *status,
 		       const struct rye_outcome *outcome);
-/* How a thread with that result.json has ended; "": it is none, or not a whole one. */
-const char *thread_result_status(const json_t *result);
 /* An outcome that only says what became of a thread. */
 int threads_record_loss(struct db *registry, int dir, const char *id, const char *status,
 			const char *why);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a thread's directory says of it: which of the files of a thread lie in it, and what those say
- * that tell the thread's state. Whatever wants to know what a directory holds asks here. No lock; changes
- * nothing.
+ * that tell the thread's state. With its lock that is the truth: the registry's row is made of it
+ * (thread_row.c). Whatever wants to know what a directory holds asks here. No lock; changes nothing.
  */
 #include "thread/thread_inner.h"
 
 #include "base/io.h"
 #include "bounds.h"
+#include "memory.h"
+#include "proc.h"
 #include "scope.h"
 #include "str.h"
 
@@ -30,6 +32,7 @@ const struct thread_file thread_files[] = {
 	{ "thread.json", HAS_RECORD, true },
 	{ THREAD_STORY_FILE, HAS_STORY, true },
 	{ ".lock", HAS_LOCK, false },
+	{ REGISTRY_ROW, HAS_ROW, false },
 	{ "runner.json", HAS_RUNNER, false },
 	{ ADOPTED_MARK, HAS_ADOPTED, false },
 	{ KILLED_MARK, HAS_KILLED, false },
@@ -44,22 +47,25 @@ const struct thread_file *thread_file(const char *name)
 	return NULL;
 }
 
-static json_t *read_doc(int dir, const char *name, struct rye_blob **ret_text)
+static json_t *read_doc(int dir, const char *name, struct thread_read *read)
 {
 	auto_blob struct rye_blob *text = NULL;
-	json_t *doc;
+	int r = io_read_at(dir, name, RYE_BUF_CAP, &text);
+	json_t *doc = NULL;
 
-	if (io_read_at(dir, name, RYE_BUF_CAP, &text) < 0)
-		return NULL;
-	doc = json_parse((struct rye_span){ text->data, text->len }, JSON_LOAD_LAST_WINS, name,
-			 NULL);
-	if (doc && ret_text)
-		*ret_text = steal(&text);
+	read->scarce |= r < 0 && proc_is_short(r);
+	if (r >= 0)
+		doc = json_parse((struct rye_span){ text->data, text->len }, JSON_LOAD_LAST_WINS,
+				 name, NULL);
+	if (doc && !strcmp(name, THREAD_RESULT_FILE))
+		read->result_text = steal(&text);
 	return doc;
 }
 
-void thread_read(int dir, unsigned docs, struct thread_read *ret)
+void thread_read(int dir, const char *id, unsigned docs, struct thread_read *ret)
 {
+	unsigned long since = memory_failures();
+
 	*ret = (struct thread_read){ .has = 0 };
 	if (dir < 0)
 		return;
@@ -68,13 +74,16 @@ void thread_read(int dir, unsigned docs, struct thread_read *ret)
 			ret->has |= file->bit;
 	docs &= ret->has;
 	if (docs & HAS_RECORD)
-		ret->record = read_doc(dir, "thread.json", NULL);
+		ret->record = read_doc(dir, "thread.json", ret);
 	if (docs & HAS_REQUEST)
-		ret->request = read_doc(dir, "request.json", NULL);
+		ret->request = read_doc(dir, "request.json", ret);
 	if (docs & HAS_RESULT)
-		ret->result = read_doc(dir, THREAD_RESULT_FILE, &ret->result_text);
+		ret->result = read_doc(dir, THREAD_RESULT_FILE, ret);
+	if (docs & HAS_ROW)
+		ret->told = registry_row_told(dir, id);
 	if (docs & HAS_RUNNER)
 		ret->named = runner_read(dir, &ret->runner);
+	ret->scarce |= memory_failures() != since;
 }
 
 void thread_read_done(struct thread_read *read)
@@ -82,6 +91,7 @@ void thread_read_done(struct thread_read *read)
 	json_decref(read->record);
 	json_decref(read->request);
 	json_decref(read->result);
+	json_decref(read->told);
 	rye_blob_unref(read->result_text);
 }
 

@@ -7,7 +7,6 @@
  */
 #include "thread/thread_inner.h"
 
-#include "clock.h"
 #include "scope.h"
 #include "str.h"
 
@@ -16,7 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 
 #define REBUILD_LOCK ".registry.lock"
 #define REBUILD_NEW ".registry.new"
@@ -29,82 +27,20 @@ struct rebuild {
 	json_t *rows; /* as registry_fill takes them */
 };
 
-/* ---- one directory ---- */
-
-static void rebuild_copy(json_t *row, const char *key, const char *text)
-{
-	if (*text && !*json_str(row, key))
-		json_sets(row, key, text);
-}
-
-/* The log has an end only when it was recorded; a result that is there is one, too. */
-static void rebuild_end(json_t *row, const json_t *record, const json_t *result)
-{
-	const char *status = json_str(record, "status");
-
-	if (registry_terminal(status))
-		rebuild_copy(row, "status", status);
-	rebuild_copy(row, "status", thread_result_status(result));
-	if (!registry_terminal(json_str(row, "status")))
-		return;
-	rebuild_copy(row, "completed_at", json_str(record, "updated_at"));
-	if (result) {
-		auto_buf struct rye_buf text = RYE_BUF_INIT;
-
-		json_put(&text, result, true);
-		if (!text.failed)
-			json_sets(row, "result", text.data);
-	}
-}
-
-/* What nothing else tells: when the directory was made last. */
-static void rebuild_times(json_t *row, int dir)
-{
-	struct stat st;
-	char stamp[40];
-
-	if (fstat(dir, &st) < 0)
-		return;
-	clock_iso_at(st.st_mtim.tv_sec * 1000000ll, stamp);
-	rebuild_copy(row, "created_at", stamp);
-	rebuild_copy(row, "updated_at", stamp);
-}
-
 static void rebuild_take(const struct rebuild *rebuild, int dir, const char *id)
 {
 	auto_thread_read struct thread_read read;
 	json_t *row = json_object_get(rebuild->rows, id);
-	const json_t *record;
-	const char *item;
 
-	thread_read(dir, THREAD_DOCS, &read);
+	thread_read(dir, id, THREAD_DOCS, &read);
 	if (!thread_is_begun(dir, &read))
 		return;
-	record = read.record;
-	item = json_str(read.request, "item_id");
 	if (!row) {
 		row = json_object();
 		json_set(rebuild->rows, id, row);
 	}
-	if (!strncmp(item, "directive:", strlen("directive:")))
-		item += strlen("directive:");
-	rebuild_copy(row, "directive", json_str(record, "directive"));
-	rebuild_copy(row, "directive", item);
-	rebuild_copy(row, "created_at", json_str(record, "created_at"));
-	rebuild_copy(row, "updated_at", json_str(record, "updated_at"));
-	rebuild_copy(row, "model", json_str(record, "model"));
-	rebuild_copy(row, "tool_id", json_str(record, "tool_id"));
-	rebuild_copy(row, "parent_id", json_str(record, "parent_id"));
-	rebuild_copy(row, "continuation_of", json_str(record, "previous_thread_id"));
-	if (json_object_get(record, "cost"))
-		json_object_set(row, "cost", json_object_get(record, "cost"));
-	if (read.named)
-		json_set(row, "pid", json_integer(read.runner.pid));
-	rebuild_end(row, record, read.result);
-	rebuild_times(row, dir);
+	thread_row(dir, &read, row);
 }
-
-/* ---- all of them ---- */
 
 /* Takes dir over; id: of what is below it with a slash behind it, or "". */
 static void rebuild_walk(const struct rebuild *rebuild, int dir, const char *id, int depth)

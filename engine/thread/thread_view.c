@@ -66,6 +66,17 @@ void thread_view_close(struct thread_view *view)
 	*view = THREAD_VIEW_INIT;
 }
 
+/* A directory that was brought here, or whose row another program has lost. */
+static int view_make_row(struct thread_view *view, const char *id, struct rye_err *err)
+{
+	auto_thread_read struct thread_read read;
+
+	thread_read(view->dir, id, 0, &read);
+	return thread_is_begun(view->dir, &read) ?
+		       thread_align(view->db, view->dir, id, err) :
+		       rye_fail(err, RYE_NOT_FOUND, "Thread not found: %s", id);
+}
+
 static int view_get_row(struct threads *threads, const char *id, struct thread_view *ret,
 			struct rye_err *err)
 {
@@ -74,6 +85,11 @@ static int view_get_row(struct threads *threads, const char *id, struct thread_v
 	/* a project that has never had a thread */
 	if (r && err && err->sys == ENOENT)
 		return rye_fail(err, RYE_NOT_FOUND, "Thread not found: %s", id);
+	if (!r)
+		r = registry_get(ret->db, id, false, &ret->row, err);
+	if (r != -(int)RYE_NOT_FOUND)
+		return r;
+	r = view_make_row(ret, id, err);
 	return r ? r : registry_get(ret->db, id, false, &ret->row, err);
 }
 
@@ -153,11 +169,16 @@ enum thread_state thread_view_state(struct thread_view *view)
 {
 	struct thread_facts facts = { .terminal = registry_terminal(view->row.status) };
 	struct thread_read read;
+	bool told = facts.terminal && thread_marked(view->dir, THREAD_RESULT_FILE);
 
-	if (!facts.terminal && view->dir >= 0) {
+	if (!told && view->dir >= 0) {
 		/* Before runner.json is read: a launcher writes it while it holds the lock. */
 		facts.locked = is_locked(view);
-		thread_read(view->dir, HAS_RUNNER, &read);
+		/* a row that another program has ended: what works on it is not done yet */
+		facts.terminal &= !facts.locked;
+	}
+	if (!facts.terminal && view->dir >= 0) {
+		thread_read(view->dir, view->row.thread_id, HAS_RUNNER, &read);
 		view->runner = read.runner;
 		facts.named = read.named;
 		facts.here = read.named && read.runner.here;

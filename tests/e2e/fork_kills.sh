@@ -39,6 +39,7 @@ agent_sign tool:t/step tool:t/nap tool:t/graph
 
 # rewind ID: its row and budget are as if its runner had died before it could write its end
 rewind() {
+  sed -i '2,$d' "$D/.row.jsonl"
   rm -f "$D/result.json" "$D/output" "$P/.ai/knowledge/agent/threads/$1.md"
   row registry "update threads set status='running', result=null, spend=0 where thread_id='$1'"
   row budget_ledger "update budget_ledger set status='active' where thread_id='$1'"

@@ -68,7 +68,12 @@ is "F35 of an empty one" "$(run threads list)" "$listed"
 rm -f "$DB" "$DB-wal" "$DB-shm"
 is "F35 of none" "$(run threads list)" "$listed"
 is "F35 the same again" "$(table)" "$before"
-rm -f "$THREADS"/events*.jsonl
+# the log of all threads is lost, too: each directory tells its own row
+rm -f "$THREADS"/events*.jsonl "$DB" "$DB-wal" "$DB-shm"
+run threads list >/dev/null
+is "F35 of the directories alone" "$(table)" "$before"
+# as a build before has left them
+rm -f "$THREADS"/events*.jsonl "$THREADS"/*/.row.jsonl "$THREADS"/*/*/.row.jsonl
 damage
 is "F35 without its log" "$(run threads list --json | jq -r '.[] | .id + " " + .directive' | sort)" "$(jq -rs 'sort | .[]' <<<"$(for id in "$parent" "$next" "$slow" "$(basename "$THREADS"/lane_quick/*)" "$tool" "$failed"; do echo "\"$id\""; done)" | sed "s/^lane_quick-/lane_quick\/&/" | while read -r id; do case $id in
   */*) echo "$id ${id%/*}" ;; "$tool") echo "$id tool:t/echo" ;; *) echo "$id tool:t/fail" ;; esac; done | sort)"

@@ -75,7 +75,7 @@ static int row_running(struct db_place *p, const char *id)
 
 static int row_counted(struct db_place *p, const char *id)
 {
-	return registry_spawn(p->db, id, 1000, &p->err);
+	return registry_spawn(p->db, -1, id, 1000, &p->err);
 }
 
 static int row_costs(struct db_place *p, const char *id)

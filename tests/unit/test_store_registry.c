@@ -127,7 +127,7 @@ static void thread_T08_columns_missing_in_an_old_file(void **state)
 	assert_int_equal(registry_get(old, "old", false, &row, &f->err), 0);
 	assert_string_equal(row.directive, "d");
 	assert_string_equal(row.status, "created");
-	assert_int_equal(registry_spawn(old, "old", 1, &f->err), 0);
+	assert_int_equal(registry_spawn(old, -1, "old", 1, &f->err), 0);
 	db_close(old);
 	unlink(path);
 }
@@ -176,10 +176,10 @@ static void thread_T48_spawns_are_counted(void **state)
 	struct db_place *f = *state;
 	struct registry_links links;
 
-	assert_int_equal(registry_spawn(f->db, "p", 1, &f->err), -RYE_NOT_FOUND);
+	assert_int_equal(registry_spawn(f->db, -1, "p", 1, &f->err), -RYE_NOT_FOUND);
 	registry_insert(f->db, "p", "d", &f->err);
-	assert_int_equal(registry_spawn(f->db, "p", 1, &f->err), 0);
-	assert_int_equal(registry_spawn(f->db, "p", 1, &f->err), -RYE_BUDGET);
+	assert_int_equal(registry_spawn(f->db, -1, "p", 1, &f->err), 0);
+	assert_int_equal(registry_spawn(f->db, -1, "p", 1, &f->err), -RYE_BUDGET);
 	assert_string_equal(f->err.msg, "Spawn limit exceeded for parent p: 1/1");
 	assert_int_equal(registry_links(f->db, "p", &links, &f->err), 0);
 	assert_int_equal(links.spawn_count, 1);
