@@ -65,6 +65,40 @@ int rye_sign_all(struct rye *rye, const struct rye_batch *batch, struct rye_err 
 	return sign_many(&rye->items, &ask, err);
 }
 
+int rye_put(struct rye *rye, const struct rye_put *put, struct rye_blob **ret, struct rye_err *err)
+{
+	const struct sign_given given = { put->ext, put->text, put->was, put->bare };
+	const struct sign_ask ask = { .kind = put->kind,
+				      .id = put->id,
+				      .space = api_sign_space_of(rye, put->space),
+				      .dry = put->dry,
+				      .given = &given };
+	auto_buf struct rye_buf remarks = RYE_BUF_INIT;
+	auto_json json_t *reply = NULL;
+	const json_t *warning;
+	size_t i;
+	int r;
+
+	*ret = NULL;
+	if (rye->opt.no_sign && !put->dry)
+		return api_sign_refuse("signing", err);
+	if (!ask.space)
+		return rye_fail(err, RYE_NOT_FOUND, "there is no such space");
+	r = sign_put(&rye->items, &ask, &reply, err);
+	json_array_foreach(json_object_get(reply, "warnings"), i, warning)
+		buf_addf(&remarks, "%s\n", json_string_value(warning));
+	if (remarks.failed && !r)
+		return memory_fail(err);
+	*ret = remarks.len ? buf_blob(&remarks) : NULL;
+	if (!r && !put->dry) {
+		auto_free char *path = NULL;
+
+		if (asprintf(&path, "%s/%s%s", rye_kind_dir(put->kind), put->id, put->ext) >= 0)
+			rye_touched(rye, ask.space->index, path);
+	}
+	return r;
+}
+
 struct rye_blob *rye_bare(enum rye_kind kind, const char *ext, struct rye_span text)
 {
 	auto_buf struct rye_buf bare = RYE_BUF_INIT;

@@ -508,7 +508,20 @@ static int fill_temporary(int fd, struct rye_span bytes, mode_t mode)
 	return r;
 }
 
-int io_replace_at(int dirfd, const char *path, struct rye_span bytes, mode_t mode)
+/* RENAME_NOREPLACE, also where the file system has none: its links do not replace either. */
+static int name_once(int dir, const char *name, const char *leaf)
+{
+	if (renameat2(dir, name, dir, leaf, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	if (linkat(dir, name, dir, leaf, 0) < 0)
+		return -errno;
+	unlinkat(dir, name, 0);
+	return 0;
+}
+
+static int put_at(int dirfd, const char *path, struct rye_span bytes, mode_t mode, bool once)
 {
 	const char *slash = strrchr(path, '/'), *leaf = slash ? slash + 1 : path;
 	auto_free char *parent = strndup(path, slash ? (size_t)(slash - path) : 0);
@@ -525,13 +538,25 @@ int io_replace_at(int dirfd, const char *path, struct rye_span bytes, mode_t mod
 	if (fd < 0)
 		return fd;
 	r = fill_temporary(fd, bytes, mode);
-	if (!r && renameat(dir, name, dir, leaf) < 0)
+	if (!r && once)
+		r = name_once(dir, name, leaf);
+	else if (!r && renameat(dir, name, dir, leaf) < 0)
 		r = -errno;
 	if (r)
 		unlinkat(dir, name, 0);
 	if (!r && fsync(dir) < 0 && errno != EINVAL)
 		r = -errno;
 	return r;
+}
+
+int io_replace_at(int dirfd, const char *path, struct rye_span bytes, mode_t mode)
+{
+	return put_at(dirfd, path, bytes, mode, false);
+}
+
+int io_create_at(int dirfd, const char *path, struct rye_span bytes, mode_t mode)
+{
+	return put_at(dirfd, path, bytes, mode, true);
 }
 
 /* By descriptor: a link that takes the directory's place meanwhile is not followed. */

@@ -16,6 +16,7 @@
 #include "str.h"
 #include "trust/trust.h"
 
+#include <errno.h>
 #include <fcntl.h>
 
 /* One signing from the found file to its reply. */
@@ -71,6 +72,14 @@ static int refuse_because(json_t **reply, const struct rye_err *why, struct rye_
 
 /* ---- before ---- */
 
+static int take_given(const struct sign_given *given, struct rye_blob **ret)
+{
+	if (given->text.len > RYE_ITEM_MAX)
+		return -EFBIG;
+	*ret = rye_blob_new(given->text.ptr, given->text.len);
+	return *ret ? 0 : -ENOMEM;
+}
+
 static int sign_read_text(struct sign_job *job, json_t **reply, struct rye_err *err)
 {
 	struct parsed_item *item = &job->item;
@@ -79,7 +88,8 @@ static int sign_read_text(struct sign_job *job, json_t **reply, struct rye_err *
 	item->abspath = space_abspath(job->at.space, job->at.path);
 	if (!item->abspath)
 		return sign_refuse(reply, RYE_IO, err, "out of memory");
-	r = io_read_fd(job->at.fd, RYE_ITEM_MAX, &item->raw, &item->st);
+	r = job->ask->given ? take_given(job->ask->given, &item->raw) :
+			      io_read_fd(job->at.fd, RYE_ITEM_MAX, &item->raw, &item->st);
 	if (r < 0)
 		return sign_refuse(reply, rye_code_from_errno(-r), err, "cannot read %s: %s",
 				   item->abspath, strerrordesc_np(-r));
@@ -214,12 +224,58 @@ static bool sign_same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
+/* Does the file hold what the writer of the given text has seen? */
+static int check_seen(const struct sign_job *job, json_t **reply, struct rye_err *err)
+{
+	struct rye_span was = job->ask->given->was;
+	const char *path = job->item.abspath;
+	int root = space_fd(job->at.space), r;
+	struct rye_blob *now = NULL;
+	struct stat st;
+	bool same;
+
+	if (fstatat(root, job->at.path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
+		return sign_refuse(reply, RYE_INVALID, err,
+				   "%s is a symbolic link; name the file it leads to", path);
+	r = io_read_at(root, job->at.path, RYE_ITEM_MAX, &now);
+	if (r == -ENOENT)
+		return sign_refuse(reply, RYE_BUSY, err, "%s was removed meanwhile", path);
+	if (r < 0)
+		return sign_refuse(reply, rye_code_from_errno(-r), err, "cannot read %s: %s", path,
+				   strerrordesc_np(-r));
+	same = now->len == was.len && !memcmp(now->data, was.ptr, was.len);
+	rye_blob_unref(now);
+	return same ? 0 : sign_refuse(reply, RYE_BUSY, err, "%s was changed meanwhile", path);
+}
+
+/* A text that was given takes the place of exactly what its writer has seen, be it nothing. */
+static int sign_place(const struct sign_job *job, struct rye_span text, json_t **reply,
+		      struct rye_err *err)
+{
+	const char *path = job->item.abspath;
+	bool over = job->ask->given->was.ptr;
+	int r = over ? check_seen(job, reply, err) : 0;
+
+	if (r)
+		return r;
+	r = over ? space_write(job->at.space, job->at.path, text, 0644) :
+		   sign_write_new(job->at.space, job->at.path, text);
+	if (r == -EEXIST)
+		return sign_refuse(reply, RYE_BUSY, err, "%s is there already", path);
+	if (r < 0)
+		return sign_refuse(reply, rye_code_from_errno(-r), err, "cannot write %s: %s", path,
+				   strerrordesc_np(-r));
+	return 0;
+}
+
 static int sign_replace(struct sign_job *job, const struct rye_blob *text, json_t **reply,
 			struct rye_err *err)
 {
 	int root = space_fd(job->at.space), r;
 	struct stat now;
 
+	if (job->ask->given)
+		return sign_place(job, (struct rye_span){ text->data, text->len }, reply, err);
 	if (fstatat(root, job->at.path, &now, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(now.st_mode))
 		return sign_refuse(reply, RYE_INVALID, err,
 				   "%s is a symbolic link; sign the file it leads to",
@@ -497,4 +553,38 @@ int sign_path(const struct item_env *env, const struct sign_ask *ask, const char
 		return sign_refuse(ret_reply, rye_code_from_errno(-job.at.fd), err,
 				   "cannot open %s: %s", path, strerrordesc_np(-job.at.fd));
 	return sign_whole(&job, ret_reply, err);
+}
+
+int sign_put(const struct item_env *env, const struct sign_ask *ask, json_t **ret_reply,
+	     struct rye_err *err)
+{
+	__attribute__((
+		cleanup(sign_job_done))) struct sign_job job = { .env = env,
+								 .ask = ask,
+								 .title = title_of(ask->kind),
+								 .memory = memory_failures() };
+	int r = sign_guard(ask, ask->id, ret_reply, err);
+
+	job.at.fd = -1;
+	if (r < 0)
+		return r;
+	if (id_check(span_of(ask->id), err) < 0)
+		return sign_refuse(ret_reply, RYE_INVALID, err, "Invalid item_id: %.200s", ask->id);
+	job.at.space = ask->space;
+	snprintf(job.at.id, sizeof(job.at.id), "%s", ask->id);
+	if (snprintf(job.at.path, sizeof(job.at.path), "%s/%s%s", rye_kind_dir(ask->kind), ask->id,
+		     ask->given->ext) < (int)sizeof(job.at.path))
+		job.at.ext = kind_extension_of(ask->kind, job.at.path);
+	if (!job.at.ext)
+		return sign_refuse(ret_reply, RYE_INVALID, err, "no %s ends in %s",
+				   rye_kind_name(ask->kind), ask->given->ext);
+	if (!ask->given->bare)
+		return sign_whole(&job, ret_reply, err);
+	r = sign_read_text(&job, ret_reply, err);
+	if (!r)
+		r = sign_place(&job, ask->given->text, ret_reply, err);
+	if (r)
+		return r;
+	*ret_reply = json_pack("{s:s}", "status", "unsigned");
+	return *ret_reply ? 0 : sign_refuse(ret_reply, RYE_IO, err, "out of memory");
 }

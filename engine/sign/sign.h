@@ -49,7 +49,22 @@ struct sign_ask {
 	/* NULL, or told of each file that was written: its path below .ai */
 	void (*signed_fn)(void *arg, const struct space *space, const char *path);
 	void *arg;
+	const struct sign_given *given; /* of sign_put alone */
 };
+
+/* A text that is to be an item's, whatever its file says now. */
+struct sign_given {
+	const char *ext;
+	struct rye_span text; /* header lines in it go */
+	struct rye_span was; /* what the file has to hold still; ptr NULL: there is none */
+	bool bare; /* unchecked and unsigned */
+};
+/*
+ * Checks the text as the ask's item, and puts it there, signed, in one step. RYE_BUSY: the file is
+ * another by now, or is there, and stays. A text that is only checked (`dry`) is compared with none.
+ */
+int sign_put(const struct item_env *env, const struct sign_ask *ask, json_t **ret_reply,
+	     struct rye_err *err);
 
 /*
  * One item. The reply is always set (`status` "signed" or "error", the caller's reference);

@@ -58,6 +58,8 @@ size_t meant_line_at(const struct meant *m, size_t at);
 bool meant_item_here(const struct meant *m, enum rye_kind kind, const char *id);
 /* signhook.c: the same of hooks, wherever they stand. */
 void sign_check_hooks(const struct meant *m);
+/* signplace.c: a file where none is; -EEXIST: one is there. */
+int sign_write_new(const struct space *space, const char *path, struct rye_span bytes);
 /* Names that the mount's control files hide. */
 void sign_check_name(const struct parsed_item *item, struct sign_report *report);
 

@@ -146,6 +146,23 @@ static void replacing(void **state)
 	assert_int_equal(files_in(place->path), 3);
 }
 
+/* What is there stays, be it a link to nowhere; no temporary file is left either way. */
+static void creating(void **state)
+{
+	struct test_place *place = *state;
+	struct rye_blob *blob = NULL;
+
+	assert_int_equal(io_create_at(place->fd, "f", SPAN("one"), 0644), 0);
+	assert_int_equal(io_create_at(place->fd, "f", SPAN("two"), 0644), -EEXIST);
+	assert_int_equal(io_read_at(place->fd, "f", 10, &blob), 0);
+	assert_string_equal(blob->data, "one");
+	rye_blob_unref(blob);
+	assert_int_equal(symlinkat("nowhere", place->fd, "out"), 0);
+	assert_int_equal(io_create_at(place->fd, "out", SPAN("x"), 0644), -EEXIST);
+	assert_int_equal(io_create_at(place->fd, "no/f", SPAN("x"), 0644), -ENOENT);
+	assert_int_equal(files_in(place->path), 2);
+}
+
 static void directories(void **state)
 {
 	struct test_place *place = *state;
@@ -319,6 +336,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(beneath, setup, teardown),
 		cmocka_unit_test_setup_teardown(reading, setup, teardown),
 		cmocka_unit_test_setup_teardown(replacing, setup, teardown),
+		cmocka_unit_test_setup_teardown(creating, setup, teardown),
 		cmocka_unit_test_setup_teardown(directories, setup, teardown),
 		cmocka_unit_test(the_same_without_openat2),
 		cmocka_unit_test_setup_teardown(real_paths, setup, teardown),

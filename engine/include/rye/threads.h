@@ -130,4 +130,6 @@ RYE_API int rye_thread_runner(void);
 /* The main of the process that ends what the engine of this number leaves behind when it is killed. */
 RYE_API int rye_minder(const char *engine);
 
+#include <rye/write.h>
+
 #endif
