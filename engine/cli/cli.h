@@ -21,10 +21,10 @@ struct cli;
 
 typedef int cli_fn(struct cli *cli);
 
-extern cli_fn verb_complete, verb_diff, verb_doctor, verb_execute, verb_fetch, verb_init;
-extern cli_fn verb_keygen, verb_keys, verb_mcp, verb_merge, verb_minder, verb_search, verb_secret;
-extern cli_fn verb_sign, verb_thread_run, verb_threads, verb_trust, verb_umount, verb_untrust;
-extern cli_fn verb_verify;
+extern cli_fn verb_complete, verb_diff, verb_doctor, verb_edit, verb_execute, verb_fetch, verb_init;
+extern cli_fn verb_keygen, verb_keys, verb_mcp, verb_merge, verb_minder, verb_new, verb_search;
+extern cli_fn verb_secret, verb_sign, verb_thread_run, verb_threads, verb_trust, verb_umount;
+extern cli_fn verb_untrust, verb_verify;
 
 /* cli.c: one invocation: its options, how it speaks and how it ends. */
 
@@ -53,7 +53,7 @@ struct cli_opts {
 	bool compat, venv, json, quiet, help;
 	bool all, async, dry_run, force, forget, fork, output, sample, take, text, trace, yes, ask;
 	bool aliases, allow_sign, http, no_prompts, no_resources, read_only;
-	const char *from, *limit, *owner, *port, *socket, *space, *to, *token;
+	const char *from, *lang, *limit, *owner, *port, *socket, *space, *to, *token;
 };
 
 struct cli_verb {
@@ -101,8 +101,8 @@ const char *unknown_near(const struct cli_verb *verbs, const char *word);
 int cli_unknown(const struct cli_verb *verbs, int argc, char **argv);
 /* Reads the words behind the verb and does it; exit status. */
 int cli_run(struct cli cli, int argc, char **argv);
-/* After cli_open: the command that edits the item, or makes it where there is none; NULL: no name. */
-char *editing_mend(struct cli *cli, const char *ref);
+char *editing_mend(struct cli *cli,
+		   const char *ref); /* after cli_open: the command that edits it */
 
 /* ---- compiles.c ---- */
 
@@ -282,7 +282,8 @@ int outside_read(const char *const argv[], struct rye_buf *ret);
 	"env", "PATH=/usr/bin:/bin:/usr/local/bin", "GIT_ALLOW_PROTOCOL=none", \
 		"GIT_NO_LAZY_FETCH=1", "git", "-C"
 
-/* Prints what changed: 0 nothing, 1 something; -1: no such version is known. */
+bool signed_before(struct cli *cli, const struct signed_file *file, struct rye_buf *ret);
+/* Prints what changed: 0 nothing, 1 something; -1: signed_before knows of none. */
 int signed_diff(struct cli *cli, const struct signed_file *file, FILE *to);
 
 /* merging.c: git is told that `ryefs merge` merges items, and shows them. */

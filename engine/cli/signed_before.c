@@ -160,8 +160,7 @@ static bool from_spaces(struct signed_trial *trial, const char *path, struct rye
 	return false;
 }
 
-/* False: no such version is known. */
-static bool signed_before(struct cli *cli, const struct signed_file *file, struct rye_buf *ret)
+bool signed_before(struct cli *cli, const struct signed_file *file, struct rye_buf *ret)
 {
 	__attribute__((cleanup(trial_end))) struct signed_trial trial = { .cli = cli,
 									  .ref = file->ref };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A first word that is neither a verb nor a directory: what people bring along from other programs
- * (`run`, `ls`, `status`) and what is misspelt is answered with the command that was meant. `edit` and
- * `new` mean a file: an editor makes an item, and `ryefs sign` ends it.
+ * (`run`, `ls`, `status`) and what is misspelt is answered with the command that was meant.
  */
 #include "cli/cli.h"
 
@@ -35,7 +34,6 @@ static const struct unknown_word {
 	{ "kill", "threads kill", "threads" },
 	{ "list", "search", EVERYTHING },
 	{ "ls", "search", EVERYTHING },
-	{ "new", "init", "init" },
 	{ "ps", "threads show", "threads" },
 	{ "run", "execute", NULL },
 	{ "show", "fetch", NULL },
@@ -71,110 +69,34 @@ static const char *unknown_meant(const struct cli_verb *verbs, const char *word,
 	return unknown_near(verbs, word);
 }
 
-/* ---- an editor is wanted ---- */
-
-/* To free; NULL: no kind, no id. */
-static char *editing_path(const struct cli *cli, const char *ref, const char *below)
-{
-	const char *id, *const *ends;
-	enum rye_kind kind = id_split(ref, &id);
-	char *path = NULL;
-
-	if (kind == RYE_KIND__MAX || id_check(span_of(id), NULL))
-		return NULL;
-	ends = kind_extensions(kind);
-	if (below ? asprintf(&path, "%s/.ai/%s", cli->project, below) < 0 :
-		    asprintf(&path, "%s/.ai/%s/%s%s", cli->project, rye_kind_dir(kind), id, *ends) <
-			    0)
-		return NULL;
-	return path;
-}
-
-/* Behind a command that makes the file in the project; both may be NULL. */
-static char *editing_made(const struct cli *cli, const char *first, const struct signed_file *file)
-{
-	auto_free char *edit = file->path ? mend_edit(cli, file, NULL) : NULL;
-	char *both = NULL;
-
-	return first && edit && asprintf(&both, "%s && %s", first, edit) >= 0 ? both : NULL;
-}
+/* ---- items ---- */
 
 /* A bundle's is not written to: a copy in the project comes before it. */
-static char *editing_copy(const struct cli *cli, const char *ref, const char *bundled)
-{
-	const char *below = strstr(bundled, "/.ai/");
-	auto_free char *path = below ? editing_path(cli, ref, below + strlen("/.ai/")) : NULL;
-	auto_free char *first = mend_with("ryefs fetch --to project %s", ref);
-
-	return editing_made(cli, first, &(struct signed_file){ ref, path });
-}
-
-static char *editing_new(const struct cli *cli, const char *ref)
-{
-	auto_free char *path = editing_path(cli, ref, NULL);
-	auto_free char *dir = path ? strndup(path, (size_t)(strrchr(path, '/') - path)) : NULL;
-	auto_free char *first = dir ? mend_with("mkdir -p %s", dir) : NULL;
-
-	return editing_made(cli, first, &(struct signed_file){ ref, path });
-}
-
 char *editing_mend(struct cli *cli, const char *ref)
 {
 	auto_json json_t *rows = ref_verdicts(cli->rye, ref, NULL);
 	const json_t *first = json_array_get(rows, 0); /* the one that counts */
-	const char *path = json_str(first, "path"), *space = json_str(first, "space");
+	const char *space = json_str(first, "space");
 
 	if (!first)
-		return editing_new(cli, ref);
+		return NULL;
 	if (!strncmp(space, "system", strlen("system")))
-		return editing_copy(cli, ref, path);
-	return mend_edit(cli, &(struct signed_file){ ref, path }, space);
+		return mend_with("ryefs fetch --to project %s && ryefs edit %s", ref, ref);
+	return mend_edit(cli, &(struct signed_file){ ref, json_str(first, "path") }, space);
 }
 
-static int editing_tell(struct cli *cli)
+/* "create tool:my/hello", "add knowledge my/notes" */
+static bool unknown_makes(const char *verb, const char *operand)
 {
-	struct rye_err none = { .code = RYE_NOT_FOUND };
-	auto_free char *mend = NULL;
-	char ref[REF_MAX];
-	int status = cli_open(cli, CLI_PROJECT);
-
-	if (status == CLI_OK)
-		status = ref_one(cli, 0, ref);
-	if (status != CLI_OK)
-		return status;
-	mend = editing_mend(cli, ref);
-	if (mend)
-		return cli_complain(cli, CLI_USAGE, mend,
-				    "there is no such verb: items are files, for an editor");
-	snprintf(none.msg, sizeof(none.msg), "Item not found: %.200s", ref);
-	return cli_fail(cli, &none, ref);
-}
-
-static bool editing_meant(const char *verb, const char *operand)
-{
-	static const char *const makes[] = { "new", "create", "add", "make" };
+	static const char *const makes[] = { "create", "add", "make" };
 	const char *id;
+	bool item = id_kind(operand, &id) != RYE_KIND__MAX ||
+		    kind_from_name(operand) != RYE_KIND__MAX;
 
-	if (!strcmp(verb, "edit"))
-		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(makes); i++)
 		if (!strcmp(verb, makes[i]))
-			return id_kind(operand, &id) != RYE_KIND__MAX;
+			return item;
 	return false;
-}
-
-static int editing_run(int argc, char **argv)
-{
-	const struct cli_verb verb = { .name = argv[1],
-				       .usage = "REF",
-				       .help = "no verb of ryefs",
-				       .traits = CLI_REFS,
-				       .min = 1,
-				       .max = 1,
-				       .seek = "ryefs search '*'",
-				       .run = editing_tell };
-
-	return cli_run((struct cli){ .verb = &verb }, argc - 2, argv + 2);
 }
 
 /* ---- the answer ---- */
@@ -206,8 +128,8 @@ int cli_unknown(const struct cli_verb *verbs, int argc, char **argv)
 
 	if (access(word, F_OK) == 0 && argc == 2)
 		return lacks_mountpoint(word);
-	if (argc > 2 && editing_meant(word, argv[2]))
-		return editing_run(argc, argv);
+	if (argc > 2 && unknown_makes(word, argv[2]))
+		meant = "new";
 	buf_addf(&mend, "ryefs %s", meant ? meant : "--help");
 	for (int i = 2; meant && i < argc; i++) {
 		buf_addc(&mend, ' ');

@@ -25,7 +25,7 @@ _ryefs_member() {
 
 _ryefs() {
   local cur prev words cword verb
-  local verbs="mount diff doctor execute fetch init keygen keys mcp search secret sign threads trust umount untrust verify"
+  local verbs="mount diff doctor edit execute fetch init keygen keys mcp new search secret sign threads trust umount untrust verify"
   local shared="--project --user --system --env --compat --venv --json --quiet --help"
   local options="userspace= system= ro norun nosign coverage= devmode wait= jobs= sandbox= trust_callers= venv env= list= spaces= xattr allow_other"
   # from the line itself: bash has split its own words at colons
@@ -56,6 +56,10 @@ _ryefs() {
       COMPREPLY=($(compgen -W none -- "$cur") $(compgen -f -- "$cur"))
       return
       ;;
+    --lang)
+      COMPREPLY=($(compgen -W "python shell javascript typescript yaml perl" -- "$cur"))
+      return
+      ;;
     --from)
       COMPREPLY=($(compgen -W "project user system" -- "$cur"))
       return
@@ -63,11 +67,13 @@ _ryefs() {
   esac
   if [[ $cur == -* ]]; then
     case $verb in
+      edit) shared+=" --space --yes" ;;
       execute) shared+=" --async --dry-run --fork --output --trace" ;;
       fetch) shared+=" --from --to --force" ;;
       init) shared+=" --sample" ;;
       keygen) shared+=" --force --forget-secrets --owner" ;;
       mcp) shared+=" --space --yes --http --port --token --unix --read-only --allow-sign --aliases --no-prompts --no-resources" ;;
+      new) shared+=" --dry-run --lang --space" ;;
       search) shared+=" --limit" ;;
       sign) shared+=" --all --force --interactive --space --take-over" ;;
       trust) shared+=" --owner --yes" ;;
@@ -76,7 +82,7 @@ _ryefs() {
     return
   fi
   case $verb in
-    diff | execute | fetch | sign | verify) [ "$cword" -gt 2 ] && [ "$verb" = execute ] || _ryefs_refs "$cur" ;;
+    diff | edit | execute | fetch | sign | verify) [ "$cword" -gt 2 ] && [ "$verb" = execute ] || _ryefs_refs "$cur" ;;
     threads)
       if [ "$cword" = 2 ]; then
         COMPREPLY=($(compgen -W "list show tail wait tree cost cancel kill delete say limit handoff resume verify" -- "$cur"))
@@ -96,6 +102,11 @@ _ryefs() {
         COMPREPLY=($(compgen -W "serve add list refresh remove" -- "$cur"))
       elif [[ $cword = 3 && ${words[2]} == re* ]]; then
         COMPREPLY=($(compgen -W "$(_ryefs_member name mcp list)" -- "$cur"))
+      fi
+      ;;
+    new)
+      if [ "$cword" = 2 ]; then
+        COMPREPLY=($(compgen -W "tool directive knowledge graph http mcp" -- "$cur"))
       fi
       ;;
     umount) COMPREPLY=($(compgen -W "$(awk '$0 ~ / - fuse\.ryefs / {print $5}' /proc/self/mountinfo)" -- "$cur")) ;;

@@ -21,12 +21,14 @@ end
 complete -c ryefs -n __ryefs_first -a mount -d 'show a workspace at a mountpoint'
 complete -c ryefs -n __ryefs_first -a diff -d 'show what changed since signing'
 complete -c ryefs -n __ryefs_first -a doctor -d 'say what is wrong and what mends it'
+complete -c ryefs -n __ryefs_first -a edit -d 'change an item in your editor'
 complete -c ryefs -n __ryefs_first -a execute -d 'run a tool, follow a directive'
 complete -c ryefs -n __ryefs_first -a fetch -d 'print or copy an item'
 complete -c ryefs -n __ryefs_first -a init -d 'make a workspace'
 complete -c ryefs -n __ryefs_first -a keygen -d 'make your signing key'
 complete -c ryefs -n __ryefs_first -a keys -d 'list keys'
 complete -c ryefs -n __ryefs_first -a mcp -d 'be an MCP server, make items of others'
+complete -c ryefs -n __ryefs_first -a new -d 'begin an item'
 complete -c ryefs -n __ryefs_first -a search -d 'find items'
 complete -c ryefs -n __ryefs_first -a secret -d 'values for items that ask'
 complete -c ryefs -n __ryefs_first -a sign -d 'sign items'
@@ -36,9 +38,10 @@ complete -c ryefs -n __ryefs_first -a umount -d 'end a mount'
 complete -c ryefs -n __ryefs_first -a untrust -d 'stop trusting a key'
 complete -c ryefs -n __ryefs_first -a verify -d 'check signatures'
 
-complete -c ryefs -n '__ryefs_verb diff execute fetch sign verify' -fa '(__ryefs_refs)'
+complete -c ryefs -n '__ryefs_verb diff edit execute fetch sign verify' -fa '(__ryefs_refs)'
 complete -c ryefs -n '__ryefs_verb threads' -fa 'list show tail wait tree cost cancel kill delete say limit handoff resume verify (__ryefs_member id threads)'
 complete -c ryefs -n '__ryefs_verb mcp' -fa 'serve add list refresh remove (__ryefs_member name mcp list)'
+complete -c ryefs -n '__ryefs_verb new' -fa 'tool directive knowledge graph http mcp'
 complete -c ryefs -n '__ryefs_verb secret' -fa 'set list rm (__ryefs_member name secret list)'
 complete -c ryefs -n '__ryefs_verb untrust' -fa '(__ryefs_member fingerprint keys)'
 complete -c ryefs -n '__ryefs_verb umount' -fa "(awk '/ - fuse\.ryefs / {print \$5}' /proc/self/mountinfo)"
@@ -75,7 +78,9 @@ complete -c ryefs -n '__ryefs_verb sign' -s a -l all
 complete -c ryefs -n '__ryefs_verb sign' -s f -l force
 complete -c ryefs -n '__ryefs_verb sign' -s i -l interactive
 complete -c ryefs -n '__ryefs_verb sign' -l take-over
-complete -c ryefs -n '__ryefs_verb mcp sign' -l space -xa 'project user'
+complete -c ryefs -n '__ryefs_verb new' -s n -l dry-run -d 'print the text alone'
+complete -c ryefs -n '__ryefs_verb new' -l lang -xa 'python shell javascript typescript yaml perl'
+complete -c ryefs -n '__ryefs_verb edit mcp new sign' -l space -xa 'project user'
 complete -c ryefs -n '__ryefs_verb keygen' -l forget-secrets
 complete -c ryefs -n '__ryefs_verb trust keygen' -l owner -x
-complete -c ryefs -n '__ryefs_verb mcp trust' -s y -l yes
+complete -c ryefs -n '__ryefs_verb edit mcp trust' -s y -l yes

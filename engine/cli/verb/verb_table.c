@@ -35,6 +35,18 @@ static const struct cli_verb verbs[] = {
 	  .more = "Exit status 1 when something wants mending.",
 	  .traits = CLI_WARNS | CLI_OPENS,
 	  .run = verb_doctor },
+	{ .name = "edit",
+	  .usage = "REF",
+	  .help = "change an item in your editor, and sign it",
+	  .more = REFS
+	  "The editor ($VISUAL, $EDITOR) has a copy. What it saves is checked as sign checks\n"
+	  "it, what changed is shown, and you are asked: until your yes the item is as it was.\n"
+	  "What does not pass goes back to the editor. Without a terminal --yes is that yes.",
+	  .min = 1,
+	  .max = 1,
+	  .seek = "ryefs search '*'",
+	  .traits = CLI_REFS | CLI_WRITES | CLI_OPENS,
+	  .run = verb_edit },
 	{ .name = "execute",
 	  .usage = "REF [JSON | - | KEY=VALUE...]",
 	  .help = "run a tool, follow a directive, consult knowledge",
@@ -103,6 +115,17 @@ static const struct cli_verb verbs[] = {
 	  .max = 1,
 	  .traits = CLI_HIDDEN,
 	  .run = verb_minder },
+	{ .name = "new",
+	  .usage = "KIND ID",
+	  .help = "begin an item: small, signed, with comments that teach its fields",
+	  .more = "KIND is tool, directive, knowledge, graph (a workflow), http (a request of a web\n"
+		  "server) or mcp (a server of the Model Context Protocol). ID is the path below the\n"
+		  "kind's directory, as my/hello; of a server its name alone. What is made works at\n"
+		  "once; the command that tries it is printed. On a terminal it asks for what is\n"
+		  "missing. What is there already stays.",
+	  .max = 2,
+	  .traits = CLI_WRITES,
+	  .run = verb_new },
 	{ .name = "search",
 	  .usage = "WORD...",
 	  .help = "find items; \"a phrase\", AND, OR, NOT and * are understood",

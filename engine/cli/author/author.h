@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * author.h: items written by a person: skeletons to begin with, and a copy in an editor.
+ */
+#ifndef RYE_CLI_AUTHOR_AUTHOR_H
+#define RYE_CLI_AUTHOR_AUTHOR_H
+
+#include "cli/cli.h"
+
+/* ---- skeleton.c: the texts of `ryefs new`, one row a file ---- */
+
+struct skeleton {
+	const char *kind, *lang; /* as they are typed */
+	const char *also; /* other words for lang, " a b " */
+	enum rye_kind item;
+	const char *ext;
+	const char *id; /* like the texts, with @ID@ … for what depends on the item's name */
+	const char *text;
+	const char *next; /* the command that tries it; NULL: another file of the same has it */
+};
+
+/* The rows in the order in which kinds and languages are told. */
+const struct skeleton *skeleton_rows(size_t *ret_n);
+/* The first row of a kind and, unless NULL, a language or file name's end; NULL: there is none. */
+const struct skeleton *skeleton_find(const char *kind, const char *lang);
+/* "tool, directive or graph"; languages of a kind. To free; NULL: out of memory. */
+char *skeleton_kinds(void);
+char *skeleton_langs(const char *kind);
+/* A text of a row for that id; to free, NULL: out of memory. */
+char *skeleton_fill(const char *text, const char *id);
+/* The id that was meant: what no skeleton of this kind can be called is put right. To free; NULL:
+ * nothing is left of it, or out of memory. */
+char *skeleton_id(const struct skeleton *row, const char *id);
+
+/* ---- editor.c ---- */
+
+/* Has the person's editor open the file, and waits; exit status, the reason told. */
+int editor_run(struct cli *cli, const char *path);
+
+/* ---- edit_copy.c: the copy that is edited, in .ai/state/edits of the item's space ---- */
+
+struct edit_copy {
+	struct cli *cli;
+	const char *ref;
+	enum rye_kind kind;
+	const char *id, *ext; /* borrowed, of the ref and the kind's table */
+	enum rye_space space;
+	int space_fd; /* borrowed, of .ai; -1: there is none */
+	char *file; /* the item's, absolute */
+	const char *below; /* in file: below .ai */
+	struct rye_blob *was; /* its bytes when the copy was made, or gone on with */
+	struct rye_blob *bare; /* the same without header lines */
+	bool good; /* it verifies */
+	bool stale; /* the copy was begun when the file was another */
+	int dir; /* of the copy, locked; -1: not made */
+	char *path; /* the copy, absolute */
+	char *before; /* beside it: what the difference is shown against */
+};
+#define auto_edit __attribute__((cleanup(edit_done)))
+void edit_done(struct edit_copy *edit); /* frees; the copy stays */
+/* Makes the copy, or goes on with the one that is left; exit status, the reason told. */
+int edit_begin(struct edit_copy *edit);
+void edit_drop(struct edit_copy *edit); /* the copy goes */
+/* What the copy holds now; NULL: it cannot be read, and that was told. */
+struct rye_blob *edit_text(const struct edit_copy *edit);
+/* What changes, on `to`; false: nothing does. */
+bool edit_show(const struct edit_copy *edit, FILE *to);
+
+#endif
