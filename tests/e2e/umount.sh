@@ -53,7 +53,7 @@ up
 holder=$!
 sleep 60.$$ &
 bystander=$!
-sleep 0.2
+ok "its user stands in it" until_true bash -c '[ "$(readlink "/proc/$1/cwd")" = "$2" ]' - $holder "$(readlink -f "$mnt")"
 ok "a mount in use" preloaded reused_pid REUSED_PID=$bystander timeout 15 "$RYEFS" umount "$mnt"
 ok "it is gone" gone
 ok "the process that got the daemon's number lives" kill -0 $bystander
