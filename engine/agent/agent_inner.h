@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "expr/expr.h"
 #include "fork/fork.h"
-#include "harness/harness.h"
+#include "policy/policy.h"
 #include "item/item.h"
 #include "process/process.h"
 #include "provider/provider.h"

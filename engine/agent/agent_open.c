@@ -117,7 +117,7 @@ static int agent_open_capabilities(struct agent *agent, struct rye_err *err)
 	json_t *above = agent_above_lists(agent);
 	auto_json json_t *config = NULL, *declared = NULL;
 	struct risk_ask risk = { .warnings = agent->warnings };
-	int r = harness_config(agent->items, "agent/capability_risk", &config, err);
+	int r = policy_config(agent->items, "agent/capability_risk", &config, err);
 
 	if (r)
 		return r;

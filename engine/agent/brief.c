@@ -155,7 +155,7 @@ int brief_limits(const struct brief_limits_ask *ask, struct limits *ret, struct 
 				     .overrides = json_object_get(ask->request, "limit_overrides"),
 				     .parent = ask->parent,
 				     .warnings = ask->warnings };
-	int r = harness_config(ask->items, "agent/resilience", &config, err);
+	int r = policy_config(ask->items, "agent/resilience", &config, err);
 
 	if (r)
 		return r;

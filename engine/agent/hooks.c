@@ -71,7 +71,7 @@ static int hooks_of_space(struct agent *agent, enum rye_space type, enum hook_la
 int hooks_load(struct agent *agent, struct rye_err *err)
 {
 	auto_json json_t *builtin = NULL;
-	int r = harness_config(agent->items, "agent/hook_conditions", &builtin, err);
+	int r = policy_config(agent->items, "agent/hook_conditions", &builtin, err);
 
 	agent->hooks = json_array();
 	if (!r)

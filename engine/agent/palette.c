@@ -259,7 +259,7 @@ static int palette_tools(struct agent *agent, struct rye_err *err)
 	const json_t *preload;
 	size_t i, room;
 	json_t *id;
-	int r = harness_config(agent->items, "agent/coordination", &config, err);
+	int r = policy_config(agent->items, "agent/coordination", &config, err);
 
 	if (r)
 		return r;

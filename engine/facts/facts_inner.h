@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "facts/facts.h"
-#include "harness/harness.h"
+#include "policy/policy.h"
 #include "record/record.h"
 
 #include <pthread.h>

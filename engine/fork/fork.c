@@ -7,7 +7,7 @@
 #include "fork/fork.h"
 
 #include "base/id.h"
-#include "harness/harness.h"
+#include "policy/policy.h"
 #include "memory.h"
 #include "record/record.h"
 #include "scope.h"
@@ -266,7 +266,7 @@ int fork_settled(const struct item_env *items, const char *ref, struct rye_err *
 	auto_json json_t *config = NULL;
 	const char *id = ref;
 
-	if (!harness_config(items, "agent/agent", &config, err))
+	if (!policy_config(items, "agent/agent", &config, err))
 		return 0;
 	if (!id)
 		return rye_wrap(err, "Model resolution failed");

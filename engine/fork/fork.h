@@ -9,7 +9,7 @@
 #define RYE_FORK_FORK_H
 
 #include "base/json.h"
-#include "harness/harness.h"
+#include "policy/policy.h"
 #include "item/item.h"
 #include "thread/thread.h"
 
@@ -95,7 +95,7 @@ int fork_resume(const struct fork_env *where, const struct fork_resumption *what
 		struct rye_err *err);
 
 /*
- * ledger.c: the ledger of a project's threads (harness/harness.h).
+ * ledger.c: the ledger of a project's threads (policy/policy.h).
  */
 #define LEDGER_FILE "budget_ledger.db" /* in .ai/state/threads */
 struct ledger_ask {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ledger of a project's threads (harness/budget.c): opened by those that count on it, begun anew when
+ * The ledger of a project's threads (policy/budget.c): opened by those that count on it, begun anew when
  * it cannot be read, and what threads that never came to their end hold in it given back. No state, no
  * lock but that of the file beside it.
  */

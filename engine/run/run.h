@@ -6,7 +6,7 @@
 #define RYE_RUN_RUN_H
 
 #include "err.h"
-#include "harness/harness.h"
+#include "policy/policy.h"
 #include "item/item.h"
 
 #include <pthread.h>

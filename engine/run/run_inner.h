@@ -7,7 +7,7 @@
 
 #include "base/id.h"
 #include "base/json.h"
-#include "harness/harness.h"
+#include "policy/policy.h"
 #include "plan/plan.h"
 #include "process/process.h"
 #include "run/run.h"

@@ -2,7 +2,7 @@
 /*
  * Which process is a child of which run, and what it may do: what the signed `requires` of the item
  * that the run was started for names, and that of every run above it, as an authority has them
- * (harness/authority.c). A run may be of another layer (a thread's runner, another process): then its item is
+ * (policy/authority.c). A run may be of another layer (a thread's runner, another process): then its item is
  * loaded again, verified, and its request says what else holds it.
  *
  * The front asks for every writer of a control file, so the walk is short: living runs, and ended

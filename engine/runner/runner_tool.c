@@ -6,7 +6,7 @@
 #include "runner/runner_inner.h"
 
 #include "base/engine_options.h"
-#include "harness/harness.h"
+#include "policy/policy.h"
 #include "scope.h"
 #include "str.h"
 

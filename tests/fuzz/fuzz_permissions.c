@@ -4,7 +4,7 @@
  * recursive reading of the rules says; the rest is JSON, {"permissions", "parent", "limits", "risk"}.
  * A child keeps only what its parent has or covers.
  */
-#include "harness/harness.h"
+#include "policy/policy.h"
 #include "scope.h"
 #include "str.h"
 

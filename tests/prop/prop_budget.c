@@ -9,7 +9,7 @@
 #include "told.h"
 #include "random_steps.h"
 
-#include "harness/harness.h"
+#include "policy/policy.h"
 #include "scope.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
  * context is its parent's ("none": it has no parent), expected what is left.
  */
 #include "base/json.h"
-#include "harness/harness.h"
+#include "policy/policy.h"
 
 #include "table/table.h"
 

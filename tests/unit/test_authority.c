@@ -3,7 +3,7 @@
 #include "rye_json.h"
 #include "rye_test.h"
 
-#include "harness/harness.h"
+#include "policy/policy.h"
 #include "scope.h"
 #include "str.h"
 

@@ -3,7 +3,7 @@
 #include "db_place.h"
 #include "told.h"
 
-#include "harness/harness.h"
+#include "policy/policy.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 
 #include "clock.h"
 #include "base/io.h"
-#include "harness/harness.h"
+#include "policy/policy.h"
 #include "thread/thread_inner.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
 
 #include "clock.h"
 #include "bounds.h"
-#include "harness/harness.h"
+#include "policy/policy.h"
 #include "run/run_inner.h"
 #include "scope.h"
 

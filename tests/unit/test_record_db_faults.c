@@ -7,7 +7,7 @@
 #include "db_place.h"
 
 #include "err.h"
-#include "harness/harness.h"
+#include "policy/policy.h"
 #include "record/record.h"
 
 #include <errno.h>

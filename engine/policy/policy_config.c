@@ -3,14 +3,14 @@
  * The files below config/agent that decide what threads may do. They are authority: item/merged.c
  * takes none that is unsigned. No lock.
  */
-#include "harness/harness.h"
+#include "policy/policy.h"
 
 #include "memory.h"
 #include "scope.h"
 
 #include <stdio.h>
 
-int harness_config(const struct item_env *env, const char *id, json_t **ret, struct rye_err *err)
+int policy_config(const struct item_env *env, const char *id, json_t **ret, struct rye_err *err)
 {
 	__attribute__((cleanup(config_entry_done))) struct config_entry entry = { 0 };
 	char path[128];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * harness.h: what may be done: an asker's authority, a thread's limits, the money of its family, its
+ * policy.h: what may be done: an asker's authority, a thread's limits, the money of its family, its
  * capabilities and how risky they are. Decisions only; nothing is started or stopped here. Formats:
  * docs/threads.md.
  *
  * authority.c, limits.c, capability.c and risk.c are pure; any thread may call budget.c.
  */
-#ifndef RYE_HARNESS_HARNESS_H
-#define RYE_HARNESS_HARNESS_H
+#ifndef RYE_POLICY_POLICY_H
+#define RYE_POLICY_POLICY_H
 
 #include "base/db.h"
 #include "base/json.h"
@@ -17,7 +17,7 @@
  * "agent/resilience" or "agent/capability_risk" of all spaces, merged; an empty object when there is
  * none. One that is unsigned or changed is an error that names it.
  */
-int harness_config(const struct item_env *env, const char *id, json_t **ret, struct rye_err *err);
+int policy_config(const struct item_env *env, const char *id, json_t **ret, struct rye_err *err);
 
 /*
  * limits.c
@@ -259,7 +259,7 @@ bool requires_cover(const json_t *list, const char *wanted);
  * risk.c: how risky capabilities are: agent/capability_risk over the built-in table.
  */
 struct risk_ask {
-	const json_t *config; /* of harness_config; NULL: the built-in table alone */
+	const json_t *config; /* of policy_config; NULL: the built-in table alone */
 	const json_t *capabilities;
 	const json_t *acknowledged; /* metadata `acknowledged_risks`: [{risk, reason}] */
 	bool strict; /* elevated ones need an acknowledgement too */

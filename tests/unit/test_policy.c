@@ -3,7 +3,7 @@
 #include "item_place.h"
 #include "rye_json.h"
 
-#include "harness/harness.h"
+#include "policy/policy.h"
 #include "sign/sign.h"
 
 static json_t *doc_of(const char *text)
@@ -368,11 +368,11 @@ static void thread_T45_configuration_is_signed(void **state)
 	place_vectors(&p);
 	place_open(&p, false);
 	place_key(0, &key);
-	assert_works(&told_err, harness_config(&p.env, "agent/resilience", &config, &told_err));
+	assert_works(&told_err, policy_config(&p.env, "agent/resilience", &config, &told_err));
 	same_json(config, "{}");
 	write_config(&p, RESILIENCE, strlen(RESILIENCE));
 	assert_refused(&told_err, RYE_UNSIGNED,
-		       harness_config(&p.env, "agent/resilience", &config, &told_err));
+		       policy_config(&p.env, "agent/resilience", &config, &told_err));
 	assert_works(
 		&told_err,
 		sign_text(&(struct sign_text){ .key = &key,
@@ -380,11 +380,11 @@ static void thread_T45_configuration_is_signed(void **state)
 					       .raw = SPAN(RESILIENCE) },
 			  &text, &signature, &told_err));
 	write_config(&p, text->data, text->len);
-	assert_works(&told_err, harness_config(&p.env, "agent/resilience", &config, &told_err));
+	assert_works(&told_err, policy_config(&p.env, "agent/resilience", &config, &told_err));
 	same_json(config, "{\"limits\":{\"defaults\":{\"turns\":7}}}");
 	write_config(&p, text->data, text->len - 2);
 	assert_refused(&told_err, RYE_MODIFIED,
-		       harness_config(&p.env, "agent/resilience", &config, &told_err));
+		       policy_config(&p.env, "agent/resilience", &config, &told_err));
 	rye_blob_unref(text);
 	place_drop(&p);
 }

@@ -7,7 +7,7 @@
  * An authority belongs to the thread that makes it until the request is carried out, and is frozen then.
  * Its lists are shared with items and runs, by reference. No lock, no I/O.
  */
-#include "harness/harness.h"
+#include "policy/policy.h"
 
 #include "base/id.h"
 #include "memory.h"

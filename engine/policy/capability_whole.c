@@ -4,7 +4,7 @@
  * is checked is the item's own id, whatever a caller wrote, so a capability that names a tool by its
  * short name is made to name the tool. Looks for files and reads none. No lock.
  */
-#include "harness/harness.h"
+#include "policy/policy.h"
 
 #include "base/id.h"
 #include "memory.h"

@@ -4,7 +4,7 @@
  * of all that was settled below it; a living child holds its reservation, and so does one whose parent
  * has ended before it. Each function is one transaction; no lock but the database's.
  */
-#include "harness/harness.h"
+#include "policy/policy.h"
 
 #include "clock.h"
 #include "scope.h"

@@ -4,7 +4,7 @@
  * says over it. The text of a capability is what is looked up; one that covers a pattern of the table
  * is as risky as that, however it is spelt. Pure.
  */
-#include "harness/harness.h"
+#include "policy/policy.h"
 
 #include "memory.h"
 #include "scope.h"

@@ -3,7 +3,7 @@
  * Limits of a thread: the built-in ones, what configuration, the directive and the caller say over
  * them, and what its parent leaves of that. Pure.
  */
-#include "harness/harness.h"
+#include "policy/policy.h"
 
 #include "memory.h"
 #include "scope.h"

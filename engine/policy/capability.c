@@ -4,7 +4,7 @@
  * is covered. A call is checked against the list of the thread and those of all above it: whether one
  * pattern lies within another cannot be told by comparing their texts. Pure.
  */
-#include "harness/harness.h"
+#include "policy/policy.h"
 
 #include "memory.h"
 #include "scope.h"
