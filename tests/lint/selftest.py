@@ -9,7 +9,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SPDX = "/* SPDX-License-Identifier: MIT */\n"
-LAYERS = "common*:\nbase*:\nitem*: base\ncli*: base\ncli/doctor*:\n"
+LAYERS = "common*:\nbase*:\nitem*: base\ncli*: base\ncli/doctor*:\ncli/verb*:\n"
 FS_LAYERS = "core*:\nmount*:\nviews*:\n.: core\n"
 GOOD = """#include "item/a.h"
 #include "base/b.h"
