@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One answer while it comes: the bytes of its body, the blocks that the wire's file makes of its
+ * One answer while it comes: the bytes of its body, the blocks that the wire's rows make of its
  * events, and at the end the message. However the bytes are cut, the message is the same (fuzzed).
  * No lock: an answer belongs to one thread. Failures of memory show at the end.
  */
@@ -470,7 +470,7 @@ static void take_doc(struct answer *answer, const char *name, const json_t *doc,
 	    (error && !json_is_null(error) && !strchr(type, '.')))
 		answer_fail(answer, doc);
 	else
-		answer->provider->wire->event(answer, type, doc, text);
+		answer_read(answer, type, doc, text);
 	usage_by_item(answer->provider->item, doc, &answer->usage);
 }
 
@@ -573,7 +573,7 @@ static void take_whole(struct answer *answer)
 	if (error && !json_is_null(error))
 		answer_fail(answer, doc);
 	else if (doc && !answer->failed)
-		answer->provider->wire->whole(answer, doc, text);
+		answer_read(answer, NULL, doc, text);
 	usage_by_item(answer->provider->item, doc, &answer->usage);
 }
 

@@ -30,15 +30,18 @@ static bool take_counts(const json_t *doc, const struct usage_paths *paths,
 	json_int_t cached = paths->cached_apart ? 0 : use->cache_read + use->cache_write;
 	json_int_t input = use->uncached + cached, more = 0;
 	json_int_t output = use->output - (paths->reasoning_apart ? use->reasoning : 0);
+	json_int_t written = use->cache_write + use->cache_write_1h;
 	bool any = false;
 
 	any |= usage_count(doc, paths->input, &input);
 	any |= usage_count(doc, paths->more_input, &more);
 	any |= usage_count(doc, paths->cached, &use->cache_read);
 	any |= usage_count(doc, paths->cached_too, &use->cache_read);
-	any |= usage_count(doc, paths->cache_write, &use->cache_write);
+	any |= usage_count(doc, paths->cache_write, &written);
+	any |= usage_count(doc, paths->cache_write_1h, &use->cache_write_1h);
 	any |= usage_count(doc, paths->output, &output);
 	any |= usage_count(doc, paths->reasoning, &use->reasoning);
+	use->cache_write = MAX_OF(written - use->cache_write_1h, 0);
 	cached = paths->cached_apart ? 0 : use->cache_read + use->cache_write;
 	use->uncached = MAX_OF(input + more - cached, 0);
 	use->output = output + (paths->reasoning_apart ? use->reasoning : 0);

@@ -135,7 +135,7 @@ void answer_fail(struct answer *answer, const json_t *doc);
 struct usage_paths {
 	const char *input, *more_input;
 	const char *cached, *cached_too; /* the latter counts where both are told */
-	const char *cache_write;
+	const char *cache_write, *cache_write_1h; /* the latter is a part of the former */
 	const char *output, *reasoning;
 	bool cached_apart, reasoning_apart; /* input and output do not count them */
 };
@@ -146,6 +146,52 @@ bool usage_count(const json_t *doc, const char *path, json_int_t *count);
 void usage_by_item(const json_t *item, const json_t *doc, struct provider_usage *use);
 /* A string member as a span; empty when it is none. */
 struct rye_span text_member(const json_t *doc, const char *key);
+
+/* ---- answer_rows.c: an answer read by the rows of its wire ---- */
+
+struct reading {
+	struct answer *answer;
+	bool whole; /* it is no stream */
+	bool *known; /* a row of the type of an object in this event has been read */
+	const json_t *doc; /* the event */
+	const json_t *value; /* what the row's path leads to; NULL: it is not there */
+	const json_t *around; /* the object that it is a member of */
+	struct rye_span raw; /* its bytes; of a text none */
+	json_int_t index; /* of the block that the event speaks of; -1: of none */
+	struct answer_block *block; /* NULL: there is none yet */
+};
+
+#define WHOLE NULL /* an answer that is no stream */
+
+struct read_row {
+	const char *event; /* its type; "": each, and an answer that is no stream */
+	/* a.b: members; [0]: the first of a list, []: each; (NAME): of an object of that type alone */
+	const char *at;
+	void (*read)(struct reading *r);
+};
+
+/* An object that a block begins with. The last row is that of all others. */
+struct block_row {
+	const char *type;
+	enum block_kind kind;
+	const char *text; /* its member for text; or */
+	const char *parts; /* … for a list of objects with texts */
+	const char *args; /* of a call */
+};
+
+/* event: its type; NULL: the whole answer. */
+void answer_read(struct answer *answer, const char *event, const json_t *doc, struct rye_span text);
+struct rye_span read_span(const struct reading *r); /* the value, where it is a text */
+
+void read_usage(struct reading *r);
+void read_text(struct reading *r); /* more of the text or reasoning of the block */
+void read_args(struct reading *r);
+void read_signature(struct reading *r);
+void read_unknown(struct reading *r); /* of a delta of a type that no row before has */
+void read_end(struct reading *r); /* of the stream */
+void read_begin(struct reading *r); /* of a block */
+void read_done(struct reading *r); /* the same block's end */
+void read_block(struct reading *r); /* of both */
 
 /* ---- wire.c: the wires, one file and one row each ---- */
 
@@ -197,9 +243,12 @@ struct wire {
 	bool flags_errors; /* of results; without a flag their text tells it */
 	bool pauses; /* an answer that goes on is sent back with the reasoning at its end */
 	void (*write)(struct wire_write *w);
-	void (*event)(struct answer *answer, const char *type, const json_t *doc,
-		      struct rye_span text);
-	void (*whole)(struct answer *answer, const json_t *doc, struct rye_span text);
+	/* How its answers are read. */
+	const struct read_row *rows;
+	const struct block_row *blocks; /* or NULL */
+	const struct usage_paths *usage;
+	const char *index,
+		*key; /* the event's members that name the block: by number, else by name; or NULL */
 };
 
 extern const struct wire wire_anthropic, wire_responses, wire_chat, wire_gemini, wire_interactions;
@@ -223,7 +272,6 @@ struct tool_telling telling_of(const struct provider *provider);
 
 /* The value of a member of an object, the last of that name; empty: none. text is valid JSON. */
 struct rye_span raw_member(struct rye_span text, const char *key);
-struct rye_span raw_path(struct rye_span text, const char *const *keys, size_t n);
 /* The elements of an array, one after the other; empty: there are no more. */
 struct raw_list {
 	struct rye_span rest;

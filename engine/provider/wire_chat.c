@@ -289,21 +289,24 @@ static enum provider_stop chat_stop(const struct answer *answer, const char *raw
 }
 
 /* An answer without a word whose prompt filled the window. */
-static void chat_check_window(struct answer *answer)
+static void chat_check_window(struct reading *r)
 {
+	struct answer *answer = r->answer;
 	const struct provider_usage *use = &answer->usage;
 	json_int_t input = use->uncached + use->cache_read + use->cache_write;
 
-	if (answer->stop == STOP_LENGTH && !answer->n && !use->output &&
+	if (answer->stopped && answer->stop == STOP_LENGTH && !answer->n && !use->output &&
 	    answer->provider->window > 0 && input * 100 >= answer->provider->window * 99)
 		answer->stop = STOP_CONTEXT;
 }
 
-static void chat_take_stop(struct answer *answer, const char *raw)
+static void chat_take_stop(struct reading *r)
 {
+	struct answer *answer = r->answer;
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	const char *raw = read_span(r).ptr;
 
-	if (!*raw)
+	if (answer->stopped || !*raw)
 		return;
 	chat_close(answer);
 	for (size_t i = 0; i < answer->n; i++)
@@ -314,49 +317,35 @@ static void chat_take_stop(struct answer *answer, const char *raw)
 	else if (!strcmp(raw, "content_filter"))
 		answer_refuse(answer, raw, "");
 	answer_stop(answer, chat_stop(answer, raw), raw);
+	answer->terminal |= r->whole;
 }
 
-static void chat_take_delta(struct answer *answer, const json_t *delta)
+static void chat_take_delta(struct reading *r)
 {
-	struct rye_span refusal = text_member(delta, "refusal");
+	struct rye_span refusal = text_member(r->value, "refusal");
+	struct answer *answer = r->answer;
 	const json_t *piece;
 	size_t i;
 
-	chat_take_reasoning(answer, delta);
-	chat_take_details(answer, delta);
-	chat_take_content(answer, delta);
+	if (answer->stopped)
+		return;
+	chat_take_reasoning(answer, r->value);
+	chat_take_details(answer, r->value);
+	chat_take_content(answer, r->value);
 	if (refusal.len)
 		answer_text(answer, answer_run(answer, BLOCK_REFUSAL), refusal);
-	json_array_foreach(json_object_get(delta, "tool_calls"), i, piece)
+	json_array_foreach(json_object_get(r->value, "tool_calls"), i, piece)
 		chat_take_call(answer, piece);
 }
 
-static void chat_take(struct answer *answer, const json_t *doc, const char *member)
-{
-	const json_t *choice = json_array_get(json_object_get(doc, "choices"), 0);
-
-	if (!answer->stopped)
-		chat_take_delta(answer, json_object_get(choice, member));
-	usage_take(json_object_get(doc, "usage"), &chat_usage, &answer->usage);
-	chat_take_stop(answer, answer->stopped ? "" : json_str(choice, "finish_reason"));
-	if (answer->stopped)
-		chat_check_window(answer);
-}
-
-static void chat_event(struct answer *answer, const char *type, const json_t *doc,
-		       struct rye_span text)
-{
-	(void)type;
-	(void)text;
-	chat_take(answer, doc, "delta");
-}
-
-static void chat_whole(struct answer *answer, const json_t *doc, struct rye_span text)
-{
-	(void)text;
-	chat_take(answer, doc, "message");
-	answer->terminal = answer->stopped;
-}
+static const struct read_row chat_rows[] = {
+	{ "", "choices[0].delta", chat_take_delta },
+	{ WHOLE, "choices[0].message", chat_take_delta },
+	{ "", "usage", read_usage },
+	{ "", "choices[0].finish_reason", chat_take_stop },
+	{ "", "", chat_check_window },
+	{ 0 },
+};
 
 const struct wire wire_chat = {
 	.name = "openai_chat",
@@ -383,6 +372,6 @@ const struct wire wire_chat = {
 	.max_field = "max_tokens",
 	.results = RESULTS_BESIDE,
 	.write = form_write,
-	.event = chat_event,
-	.whole = chat_whole,
+	.rows = chat_rows,
+	.usage = &chat_usage,
 };

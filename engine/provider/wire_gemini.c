@@ -239,7 +239,6 @@ static struct answer_block *open_call(struct answer *answer)
 
 static void gemini_take_call(struct answer *answer, const json_t *part, struct rye_span raw)
 {
-	static const char *const where[] = { "functionCall", "args" };
 	const json_t *call = json_object_get(part, "functionCall");
 	struct answer_block *block = open_call(answer);
 
@@ -257,7 +256,7 @@ static void gemini_take_call(struct answer *answer, const json_t *part, struct r
 		gemini_more(answer, block, call);
 		return;
 	}
-	answer_args(answer, block, raw_path(raw, where, ARRAY_SIZE(where)));
+	answer_args(answer, block, raw_member(raw_member(raw, "functionCall"), "args"));
 	answer_done(answer, block);
 	/* an id that another call has already is not told */
 	if (json_object_get(block->extra, "own_id") && *json_str(call, "id"))
@@ -266,25 +265,25 @@ static void gemini_take_call(struct answer *answer, const json_t *part, struct r
 		buf_addspan(&block->raw, raw);
 }
 
-static void gemini_take_part(struct answer *answer, const json_t *part, struct rye_span raw)
+static void gemini_take_part(struct reading *r)
 {
-	json_t *own = (json_t *)part, *value;
+	json_t *part = (json_t *)r->value, *value;
 	struct answer_block *block;
 	const char *key;
 
 	if (json_is_string(json_object_get(part, "text"))) {
-		gemini_take_text(answer, part, raw);
+		gemini_take_text(r->answer, part, r->raw);
 	} else if (json_is_object(json_object_get(part, "functionCall"))) {
-		gemini_take_call(answer, part, raw);
+		gemini_take_call(r->answer, part, r->raw);
 	} else if (json_object_size(part)) {
-		block = answer_add(answer, BLOCK_OPAQUE);
+		block = answer_add(r->answer, BLOCK_OPAQUE);
 		if (!block)
 			return;
 		block->start = json_object();
-		json_object_foreach(own, key, value)
+		json_object_foreach(part, key, value)
 			if (!*json_str(block->start, "type"))
 				json_sets(block->start, "type", key);
-		buf_addspan(&block->raw, raw);
+		buf_addspan(&block->raw, r->raw);
 	}
 }
 
@@ -338,35 +337,34 @@ static void gemini_take_stop(struct answer *answer, const char *raw, enum provid
 	answer->terminal = true;
 }
 
-static void gemini_take(struct answer *answer, const json_t *doc, struct rye_span text)
+static void gemini_finish(struct reading *r)
 {
-	static const char *const where[] = { "content", "parts" };
-	const json_t *candidates = json_object_get(doc, "candidates"), *part;
-	const json_t *candidate = json_array_get(candidates, 0);
-	const json_t *parts = json_object_get(json_object_get(candidate, "content"), "parts");
-	const char *token = json_str(candidate, "continuationToken");
-	struct raw_list all = raw_list_of(raw_member(text, "candidates"));
-	size_t i;
-
-	all = raw_list_of(raw_path(raw_next(&all), where, ARRAY_SIZE(where)));
-	json_array_foreach(parts, i, part)
-		gemini_take_part(answer, part, raw_next(&all));
-	usage_take(json_object_get(doc, "usageMetadata"), &gemini_usage, &answer->usage);
-	if (*token && !answer->continuation)
-		answer->continuation = strdup(token);
-	gemini_take_stop(answer, json_str(candidate, "finishReason"), STOP_UNKNOWN);
-	if (!json_array_size(candidates))
-		gemini_take_stop(answer,
-				 json_str(json_object_get(doc, "promptFeedback"), "blockReason"),
-				 STOP_REFUSAL);
+	gemini_take_stop(r->answer, read_span(r).ptr, STOP_UNKNOWN);
 }
 
-static void gemini_event(struct answer *answer, const char *type, const json_t *doc,
-			 struct rye_span text)
+/* Of a prompt that is refused there is no candidate. */
+static void gemini_blocked(struct reading *r)
 {
-	(void)type;
-	gemini_take(answer, doc, text);
+	if (!json_array_size(json_object_get(r->doc, "candidates")))
+		gemini_take_stop(r->answer, read_span(r).ptr, STOP_REFUSAL);
 }
+
+static void gemini_token(struct reading *r)
+{
+	const char *token = read_span(r).ptr;
+
+	if (*token && !r->answer->continuation)
+		r->answer->continuation = strdup(token);
+}
+
+static const struct read_row gemini_rows[] = {
+	{ "", "candidates[0].content.parts[]", gemini_take_part },
+	{ "", "candidates[0].continuationToken", gemini_token },
+	{ "", "candidates[0].finishReason", gemini_finish },
+	{ "", "promptFeedback.blockReason", gemini_blocked },
+	{ "", "usageMetadata", read_usage },
+	{ 0 },
+};
 
 const struct wire wire_gemini = {
 	.name = "gemini_generate",
@@ -399,6 +397,6 @@ const struct wire wire_gemini = {
 	.results = RESULTS_IN_ORDER,
 	.flags_errors = true,
 	.write = form_write,
-	.event = gemini_event,
-	.whole = gemini_take,
+	.rows = gemini_rows,
+	.usage = &gemini_usage,
 };

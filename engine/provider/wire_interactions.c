@@ -20,101 +20,22 @@ static const struct usage_paths step_usage = {
 	.reasoning_apart = true,
 };
 
-static enum block_kind step_kind(const char *type)
+static const struct block_row step_blocks[] = {
+	{ "model_output", BLOCK_TEXT, .parts = "content" },
+	{ "thought", BLOCK_REASONING, .parts = "summary" },
+	{ "function_call", BLOCK_CALL, .args = "arguments" },
+	{ NULL, BLOCK_OPAQUE, .args = "arguments" },
+};
+
+/* It stands in the delta, or in a content object of it. */
+static void step_text(struct reading *r)
 {
-	if (!strcmp(type, "function_call"))
-		return BLOCK_CALL;
-	if (!strcmp(type, "thought"))
-		return BLOCK_REASONING;
-	return !strcmp(type, "model_output") ? BLOCK_TEXT : BLOCK_OPAQUE;
+	if (!read_span(r).len)
+		r->value = json_object_get(json_object_get(r->around, "content"), "text");
+	read_text(r);
 }
 
-/* A text that is either there or in a content object. */
-static struct rye_span step_text(const json_t *delta)
-{
-	struct rye_span text = text_member(delta, "text");
-
-	return text.len ? text : text_member(json_object_get(delta, "content"), "text");
-}
-
-static struct answer_block *step_begin(struct answer *answer, const json_t *step,
-				       struct rye_span raw)
-{
-	struct answer_block *block = answer_add(answer, step_kind(json_str(step, "type")));
-	const json_t *part;
-	size_t i;
-
-	if (!block)
-		return NULL;
-	block->start = json_copy((json_t *)step);
-	answer_call(answer, block, json_str(step, "id"), json_str(step, "name"));
-	answer_sign(block, json_str(step, "signature"));
-	json_array_foreach(json_object_get(step, "content"), i, part)
-		answer_text(answer, block, text_member(part, "text"));
-	json_array_foreach(json_object_get(step, "summary"), i, part)
-		answer_text(answer, block, text_member(part, "text"));
-	buf_addspan(&block->raw, raw);
-	block->changed = false;
-	return block;
-}
-
-static void step_delta(struct answer *answer, struct answer_block *block, const json_t *delta)
-{
-	const char *type = json_str(delta, "type");
-
-	if (!block || !block->open)
-		return;
-	if (!strcmp(type, "arguments_delta")) {
-		answer_args(answer, block, text_member(delta, "arguments"));
-	} else if (!strcmp(type, "thought_signature")) {
-		json_sets(block->extra, "signature", json_str(delta, "signature"));
-		json_sets(block->start, "signature", json_str(delta, "signature"));
-		block->changed = true;
-	} else if (!strcmp(type, "text") || !strcmp(type, "thought_summary")) {
-		answer_text(answer, block, step_text(delta));
-	} else {
-		answer_warn(answer, "unknown_delta");
-	}
-}
-
-/* [{type: text, text}] of all that was said. */
-static json_t *step_parts(const struct answer_block *block)
-{
-	struct rye_span text = buf_span(&block->text);
-
-	return json_pack("[{s:s, s:o}]", "type", "text", "text",
-			 json_stringn_nocheck(text.ptr, text.len));
-}
-
-static void step_raw(struct answer_block *block)
-{
-	struct rye_span args = buf_span(&block->args);
-
-	if (!block->changed)
-		return;
-	buf_clear(&block->raw);
-	if (block->kind == BLOCK_CALL) {
-		json_object_set(block->start, "id", json_object_get(block->extra, "id"));
-		raw_splice(&block->raw, block->start, "arguments",
-			   block->incomplete || !args.len ? SPAN("{}") : args);
-		return;
-	}
-	if (block->kind == BLOCK_TEXT)
-		json_object_set_new(block->start, "content", step_parts(block));
-	else if (block->kind == BLOCK_REASONING && block->text.len)
-		json_object_set_new(block->start, "summary", step_parts(block));
-	json_put(&block->raw, block->start, false);
-}
-
-static void step_end(struct answer *answer, struct answer_block *block)
-{
-	if (block)
-		block->changed |= json_object_get(block->extra, "own_id") != NULL;
-	if (block && answer_done(answer, block))
-		step_raw(block);
-}
-
-static void interactions_stop(struct answer *answer, const json_t *interaction)
+static void step_stop(struct reading *r)
 {
 	static const struct stop_row rows[] = {
 		{ "completed", STOP_END },
@@ -123,59 +44,36 @@ static void interactions_stop(struct answer *answer, const json_t *interaction)
 		{ "budget_exceeded", STOP_LENGTH },
 		{ "requires_continuation", STOP_PAUSE },
 	};
-	const char *status = json_str(interaction, "status");
+	const char *status = read_span(r).ptr;
 	enum provider_stop stop = stop_of(rows, ARRAY_SIZE(rows), status, STOP_UNKNOWN);
 
-	usage_take(json_object_get(interaction, "usage"), &step_usage, &answer->usage);
 	if (!strcmp(status, "failed") || !strcmp(status, "cancelled")) {
-		answer_fail(answer, interaction);
+		answer_fail(r->answer, r->around);
 		return;
 	}
 	if (!*status)
 		return;
-	if (stop == STOP_END && answer_has(answer, BLOCK_CALL))
+	if (stop == STOP_END && answer_has(r->answer, BLOCK_CALL))
 		stop = STOP_TOOL;
-	answer_stop(answer, stop, status);
-	answer->terminal = true;
+	answer_stop(r->answer, stop, status);
+	r->answer->terminal = true;
 }
 
-static void interactions_event(struct answer *answer, const char *type, const json_t *doc,
-			       struct rye_span text)
-{
-	json_int_t index = json_int(doc, "index", -1);
-	struct answer_block *block = answer_at(answer, index);
-
-	if (!strcmp(type, "step.start") && !block) {
-		block = step_begin(answer, json_object_get(doc, "step"), raw_member(text, "step"));
-		if (block)
-			block->index = index;
-	} else if (!strcmp(type, "step.delta")) {
-		step_delta(answer, block, json_object_get(doc, "delta"));
-	} else if (!strcmp(type, "step.stop")) {
-		step_end(answer, block);
-	} else if (!strcmp(type, "interaction.completed")) {
-		interactions_stop(answer, json_object_get(doc, "interaction"));
-	}
-}
-
-static void interactions_whole(struct answer *answer, const json_t *doc, struct rye_span text)
-{
-	struct raw_list list = raw_list_of(raw_member(text, "steps"));
-	const json_t *step;
-	size_t i;
-
-	json_array_foreach(json_object_get(doc, "steps"), i, step) {
-		struct rye_span raw = raw_next(&list);
-		struct answer_block *block = step_begin(answer, step, raw);
-
-		if (block && block->kind == BLOCK_CALL)
-			answer_args(answer, block, raw_member(raw, "arguments"));
-		if (block)
-			block->changed = false;
-		step_end(answer, block);
-	}
-	interactions_stop(answer, doc);
-}
+static const struct read_row step_rows[] = {
+	{ "step.start", "step", read_begin },
+	{ "step.delta", "delta(text).text", step_text },
+	{ "step.delta", "delta(thought_summary).text", step_text },
+	{ "step.delta", "delta(arguments_delta).arguments", read_args },
+	{ "step.delta", "delta(thought_signature).signature", read_signature },
+	{ "step.delta", "delta", read_unknown },
+	{ "step.stop", "", read_done },
+	{ "interaction.completed", "interaction.usage", read_usage },
+	{ "interaction.completed", "interaction.status", step_stop },
+	{ WHOLE, "steps[]", read_block },
+	{ WHOLE, "usage", read_usage },
+	{ WHOLE, "status", step_stop },
+	{ 0 },
+};
 
 const struct wire wire_interactions = {
 	.name = "gemini_interactions",
@@ -196,6 +94,8 @@ const struct wire wire_interactions = {
 	.results = RESULTS_BESIDE,
 	.flags_errors = true,
 	.write = form_write,
-	.event = interactions_event,
-	.whole = interactions_whole,
+	.rows = step_rows,
+	.blocks = step_blocks,
+	.usage = &step_usage,
+	.index = "index",
 };

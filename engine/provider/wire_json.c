@@ -100,13 +100,6 @@ struct rye_span raw_member(struct rye_span text, const char *key)
 	return found;
 }
 
-struct rye_span raw_path(struct rye_span text, const char *const *keys, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		text = raw_member(text, keys[i]);
-	return text;
-}
-
 struct raw_list raw_list_of(struct rye_span text)
 {
 	struct raw_reader r = { text, 0 };

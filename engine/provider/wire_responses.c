@@ -39,14 +39,6 @@ static enum block_kind responses_kind(const json_t *item)
 									   BLOCK_TEXT;
 }
 
-/* Which block an event speaks of; ids may change on the way, so the index goes first. */
-static struct answer_block *responses_at(struct answer *answer, const json_t *doc, const char *id)
-{
-	json_int_t index = json_int(doc, "output_index", -1);
-
-	return index >= 0 ? answer_at(answer, index) : answer_named(answer, id);
-}
-
 static struct answer_block *responses_begin(struct answer *answer, const json_t *item,
 					    json_int_t index)
 {
@@ -156,36 +148,32 @@ static void responses_done(struct answer *answer, struct answer_block *block, co
 	}
 }
 
-static void responses_item(struct answer *answer, const json_t *doc, struct rye_span text,
-			   bool done)
+/* Of an event without an index the item's id tells it. */
+static struct answer_block *responses_item(struct reading *r)
 {
-	const json_t *item = json_object_get(doc, "item");
-	struct answer_block *block = responses_at(answer, doc, json_str(item, "id"));
+	struct answer_block *block =
+		r->index >= 0 ? r->block : answer_named(r->answer, json_str(r->value, "id"));
 
-	if (!json_is_object(item))
-		return;
-	if (!block)
-		block = responses_begin(answer, item, json_int(doc, "output_index", -1));
-	if (done)
-		responses_done(answer, block, item, raw_member(text, "item"));
+	if (block || !json_is_object(r->value))
+		return block;
+	return responses_begin(r->answer, r->value, r->index);
 }
 
-static void responses_delta(struct answer *answer, const char *type, const json_t *doc)
+static void responses_added(struct reading *r)
 {
-	struct answer_block *block = responses_at(answer, doc, json_str(doc, "item_id"));
-	struct rye_span text = text_member(doc, "delta");
+	responses_item(r);
+}
 
-	if (!block || !block->open)
-		return;
-	if (!strcmp(type, "response.refusal.delta"))
-		block->kind = BLOCK_REFUSAL;
-	if (!strcmp(type, "response.function_call_arguments.delta"))
-		answer_args(answer, block, text);
-	else if (!strcmp(type, "response.output_text.delta") ||
-		 !strcmp(type, "response.refusal.delta") ||
-		 !strcmp(type, "response.reasoning_summary_text.delta") ||
-		 !strcmp(type, "response.reasoning_text.delta"))
-		answer_text(answer, block, text);
+static void responses_item_done(struct reading *r)
+{
+	responses_done(r->answer, responses_item(r), r->value, r->raw);
+}
+
+static void responses_refusal(struct reading *r)
+{
+	if (r->block && r->block->open)
+		r->block->kind = BLOCK_REFUSAL;
+	read_text(r);
 }
 
 /* ---- the end ---- */
@@ -252,40 +240,35 @@ static void responses_stop(struct answer *answer, const json_t *response)
 	answer_stop(answer, stop, incomplete ? reason : "completed");
 }
 
-static void responses_end(struct answer *answer, const json_t *response, struct rye_span text)
+static void responses_end(struct reading *r)
 {
-	const char *status = json_str(response, "status");
+	const char *status = json_str(r->value, "status");
 
-	usage_take(json_object_get(response, "usage"), &responses_usage, &answer->usage);
+	usage_take(json_object_get(r->value, "usage"), &responses_usage, &r->answer->usage);
 	if (!strcmp(status, "failed") || !strcmp(status, "cancelled")) {
-		answer_fail(answer, json_object_get(response, "error"));
+		answer_fail(r->answer, json_object_get(r->value, "error"));
 		return;
 	}
-	responses_fill(answer, response, text);
-	note_dropped(answer, response);
-	responses_stop(answer, response);
-	answer->terminal = answer->ended = true;
+	responses_fill(r->answer, r->value, r->raw);
+	note_dropped(r->answer, r->value);
+	responses_stop(r->answer, r->value);
+	read_end(r);
 }
 
-static void responses_event(struct answer *answer, const char *type, const json_t *doc,
-			    struct rye_span text)
-{
-	if (!strcmp(type, "response.output_item.added"))
-		responses_item(answer, doc, text, false);
-	else if (!strcmp(type, "response.output_item.done"))
-		responses_item(answer, doc, text, true);
-	else if (!strcmp(type, "response.completed") || !strcmp(type, "response.incomplete") ||
-		 !strcmp(type, "response.failed"))
-		responses_end(answer, json_object_get(doc, "response"),
-			      raw_member(text, "response"));
-	else if (str_ends(type, ".delta"))
-		responses_delta(answer, type, doc);
-}
-
-static void responses_whole(struct answer *answer, const json_t *doc, struct rye_span text)
-{
-	responses_end(answer, doc, text);
-}
+static const struct read_row responses_rows[] = {
+	{ "response.output_item.added", "item", responses_added },
+	{ "response.output_text.delta", "delta", read_text },
+	{ "response.reasoning_summary_text.delta", "delta", read_text },
+	{ "response.reasoning_text.delta", "delta", read_text },
+	{ "response.refusal.delta", "delta", responses_refusal },
+	{ "response.function_call_arguments.delta", "delta", read_args },
+	{ "response.output_item.done", "item", responses_item_done },
+	{ "response.completed", "response", responses_end },
+	{ "response.incomplete", "response", responses_end },
+	{ "response.failed", "response", responses_end },
+	{ WHOLE, "", responses_end },
+	{ 0 },
+};
 
 const struct wire wire_responses = {
 	.name = "openai_responses",
@@ -307,6 +290,8 @@ const struct wire wire_responses = {
 	.max_field = "max_output_tokens",
 	.results = RESULTS_BESIDE,
 	.write = form_write,
-	.event = responses_event,
-	.whole = responses_whole,
+	.rows = responses_rows,
+	.usage = &responses_usage,
+	.index = "output_index",
+	.key = "item_id", /* ids may change on the way, so the index goes first */
 };

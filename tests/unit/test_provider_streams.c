@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams of chat completions as servers send them: cut anywhere, with CRLF and comments, counts in
- * several places or none, calls in pieces.
+ * Streams as servers send them. Of chat completions: cut anywhere, with CRLF and comments, counts in
+ * several places or none, calls in pieces. Of steps and blocks: those that begin whole, or as nothing.
  */
 #include "rye_json.h"
 
@@ -156,12 +156,56 @@ static void thread_T34_calls_in_pieces(void **state)
 	stream_close(&s);
 }
 
+/* What a call's step begins with is its arguments where no delta brings any; other steps' deltas go back. */
+static void steps_that_begin_whole(void **state)
+{
+	static const char body[] =
+		"data: {\"event_type\":\"step.start\",\"index\":0,\"step\":{\"type\":"
+		"\"function_call\",\"id\":\"c1\",\"name\":\"ls\",\"arguments\":{\"b\":[1]}}}\n\n"
+		"data: {\"event_type\":\"step.stop\",\"index\":0}\n\n"
+		"data: {\"event_type\":\"step.start\",\"index\":1,\"step\":{\"type\":"
+		"\"url_context_call\",\"arguments\":{}}}\n\n"
+		"data: {\"event_type\":\"step.delta\",\"index\":1,\"delta\":{\"type\":"
+		"\"arguments_delta\",\"arguments\":\"{\\\"u\\\":1}\"}}\n\n"
+		"data: {\"event_type\":\"step.stop\",\"index\":1}\n\n"
+		"data: {\"event_type\":\"interaction.completed\",\"interaction\":{\"status\":"
+		"\"requires_action\"}}\n\n" END;
+	struct stream s;
+
+	stream_open(&s);
+	s.provider.wire = wire_named("gemini_interactions");
+	stream_feed(&s, SPAN(body), 0);
+	same_json(json_incref(json_object_get(stream_block(&s, 0), "arguments")), "{\"b\": [1]}");
+	assert_string_equal(json_str(stream_block(&s, 1), "raw"),
+			    "{\"type\":\"url_context_call\",\"arguments\":{\"u\":1}}");
+	stream_close(&s);
+}
+
+/* It would go back to the vendor, and its server refuses the request. */
+static void a_block_that_is_none(void **state)
+{
+	static const char body[] =
+		"data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":\"text\"}\n\n"
+		"data: {\"type\":\"content_block_stop\",\"index\":0}\n\n"
+		"data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n"
+		"data: {\"type\":\"message_stop\"}\n\n";
+	struct stream s;
+
+	stream_open(&s);
+	s.provider.wire = wire_named("anthropic_messages");
+	stream_feed(&s, SPAN(body), 0);
+	assert_int_equal(json_array_size(json_object_get(s.got.message, "blocks")), 0);
+	stream_close(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(thread_T32_cut_anywhere),
 		cmocka_unit_test(thread_T33_usage),
 		cmocka_unit_test(thread_T34_calls_in_pieces),
+		cmocka_unit_test(steps_that_begin_whole),
+		cmocka_unit_test(a_block_that_is_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
