@@ -31,6 +31,9 @@ has "a tree" "$(run threads tree "$parent")" "$parent  completed" "  lane_child/
 is "as JSON" "$(run threads tree --json | jq -c --arg id "$parent" '[.[] | select(.id == $id) | .children[].status]')" '["completed"]'
 id=$(run execute directive:lane_slow --fork --async -q)
 is "what is said to one that has just begun is heard" "$(run threads say "$id" quickly --json | jq -r .status)" success
+seen=$(timeout -s INT --preserve-status 1 "$RYEFS" threads tail "$id" --project "$P" --user "$U" --system "$S" 2>&1; echo "$?")
+is "^C ends a tail" "$seen" 130
+is "and not the thread" "$(run threads show "$id" --json | jq -r .status)" running
 run threads cancel "$id" >/dev/null
 run threads wait "$id" >/dev/null
 id=$(run execute tool:rye/bash/bash command='sleep 3' --async -q)

@@ -40,8 +40,13 @@ struct called {
 };
 /* As rye_call_sync, but INT, TERM and HUP cancel the run; exit status, the reason told. */
 int call_wait(struct cli *cli, const struct cli_call *what, struct called *ret);
-/* Until the thread has ended, or a signal came, which is in *ret_signal; else 0. */
-int call_thread_wait(struct cli *cli, const char *id, int *ret_signal);
+/* What is shown while something is waited for; on the main thread, ten times a second. */
+struct follow {
+	bool (*step)(void *arg); /* false: nothing more is waited for */
+	void *arg;
+};
+/* Until the thread has ended, or a signal came, which is in *ret_signal; else 0. follow: or NULL. */
+int call_thread_wait(struct cli *cli, const char *id, const struct follow *follow, int *ret_signal);
 /* Tells why it failed: its sentence, or the code's name; exit status. */
 int call_fail(struct cli *cli, const struct called *called, const char *ref);
 void call_done(struct called *called);
@@ -71,8 +76,7 @@ void forked_close(struct forked *forked);
 /* On the teller: its id; a piece of what the model says. */
 void forked_begun(struct forked *forked, struct rye_span id);
 void forked_print(struct forked *forked, struct rye_span text);
-/* On the main thread, ten times a second; and at the end. */
-void forked_step(struct forked *forked);
+bool forked_step(void *forked); /* of a struct follow */
 void forked_end(struct forked *forked);
 /* A signal has come: the first one asks, the second one cancels; false: it is left to itself. */
 bool forked_signal(struct forked *forked);

@@ -184,16 +184,19 @@ static bool forked_known(struct forked *forked)
 	return *forked->id;
 }
 
-void forked_step(struct forked *forked)
+bool forked_step(void *arg)
 {
+	struct forked *forked = arg;
+
 	if (!forked_known(forked))
-		return;
+		return true;
 	forked_read(forked);
 	if (!forked->terminal || forked->cli->opt.quiet || !forked->turn || forked->asked)
-		return;
+		return true;
 	GUARD(&forked->lock);
 	if (clock_ms() - forked->text_ms >= FORKED_QUIET_MS)
 		forked_draw(forked);
+	return true;
 }
 
 void forked_end(struct forked *forked)

@@ -27,9 +27,9 @@ char *threads_fact(struct cli *cli, const char *id, const char *name)
 /* A registry from elsewhere may say that two are each other's parents. */
 #define TREE_DEPTH 64
 #define TAIL_STEP (64u << 10)
-#define TAIL_MS 100
 /* A runner has read its directive long before so many looks. */
 #define BEGUN_LOOKS 20
+#define BEGUN_MS 100
 
 /* ---- tree ---- */
 
@@ -196,11 +196,13 @@ int threads_cost(struct cli *cli, const char *id)
 
 /* ---- tail ---- */
 
-/* What was said so far. */
 struct tail {
-	uint64_t off;
+	struct cli *cli;
+	const char *id;
+	uint64_t off; /* what was said so far */
 	struct said said;
 	struct rye_buf kept; /* with --json: all of it */
+	bool gone; /* the reader has */
 };
 
 static void tail_done(struct tail *tail)
@@ -208,15 +210,15 @@ static void tail_done(struct tail *tail)
 	buf_done(&tail->kept);
 }
 
-/* Prints what there is behind `off`, or with --json keeps it; false: the reader has gone. */
-static bool tail_more(struct cli *cli, const char *id, struct tail *tail)
+/* Prints what there is behind `off`, or with --json keeps it. */
+static void tail_more(struct tail *tail)
 {
-	struct rye_thread_part part = { id, "live", tail->off, TAIL_STEP };
+	struct rye_thread_part part = { tail->id, "live", tail->off, TAIL_STEP };
 	struct rye_blob *text = NULL;
 	uint64_t size;
 
-	while (!rye_thread_read(cli->rye, &part, &text, &size, NULL) && text->len) {
-		if (cli->opt.json)
+	while (!rye_thread_read(tail->cli->rye, &part, &text, &size, NULL) && text->len) {
+		if (tail->cli->opt.json)
 			buf_add(&tail->kept, text->data, text->len);
 		else
 			said_put(&tail->said, (struct rye_span){ text->data, text->len });
@@ -226,34 +228,54 @@ static bool tail_more(struct cli *cli, const char *id, struct tail *tail)
 	}
 	rye_blob_unref(text);
 	tail->off = part.off;
-	return fflush(stdout) == 0;
+	tail->gone = fflush(stdout) != 0;
 }
 
-static bool tail_ended(struct cli *cli, const char *id)
+/* The wait goes on to a thread that another one is continued as; what it says is its own. */
+static bool tail_step(void *arg)
 {
-	auto_free char *completed = threads_fact(cli, id, "completed");
-	auto_free char *status = threads_fact(cli, id, "status");
+	struct tail *tail = arg;
+	auto_free char *status = threads_fact(tail->cli, tail->id, "status");
 
-	rye_thread_recover(cli->rye, id);
-	return completed || !status || !strcmp(status, "continued");
+	tail_more(tail);
+	return !tail->gone && status && strcmp(status, "continued") != 0;
 }
 
 /* One value at the end: pieces of a text are none that a program could put together by itself. */
-static int tail_json(struct cli *cli, const char *id, const struct rye_buf *text)
+static int tail_json(const struct tail *tail)
 {
 	auto_json json_t *answer = json_object();
-	auto_free char *status = threads_fact(cli, id, "status");
+	auto_free char *status = threads_fact(tail->cli, tail->id, "status");
+	struct rye_span text = buf_span(&tail->kept);
 
-	json_sets(answer, "id", id);
+	json_sets(answer, "id", tail->id);
 	json_sets(answer, "status", status ? status : "gone");
-	json_object_set_new(answer, "text", json_stringn(text->len ? text->data : "", text->len));
+	json_object_set_new(answer, "text", json_stringn(text.ptr, text.len));
 	out_json(answer);
 	return CLI_OK;
 }
 
+int threads_tail(struct cli *cli, const char *id)
+{
+	__attribute__((cleanup(tail_done))) struct tail tail = { .cli = cli, .id = id };
+	const struct follow follow = { tail_step, &tail };
+	int signal = 0, status = call_thread_wait(cli, id, &follow, &signal);
+
+	if (status != CLI_OK)
+		return status;
+	/* what it said last was there before its end was */
+	if (!tail.gone)
+		tail_more(&tail);
+	if (signal || tail.gone)
+		return signal ? 128 + signal : CLI_FAILED;
+	return cli->opt.json ? tail_json(&tail) : CLI_OK;
+}
+
+/* ---- one that has just been started ---- */
+
 void threads_begun(struct cli *cli, const char *id)
 {
-	const struct timespec pause = { .tv_nsec = TAIL_MS * 1000000l };
+	const struct timespec pause = { .tv_nsec = BEGUN_MS * 1000000l };
 
 	for (int i = 0; i < BEGUN_LOOKS; i++) {
 		auto_free char *status = threads_fact(cli, id, "status");
@@ -263,24 +285,4 @@ void threads_begun(struct cli *cli, const char *id)
 			return;
 		nanosleep(&pause, NULL);
 	}
-}
-
-int threads_tail(struct cli *cli, const char *id)
-{
-	__attribute__((cleanup(tail_done))) struct tail tail = { .kept = RYE_BUF_INIT };
-	const struct timespec pause = { .tv_nsec = TAIL_MS * 1000000l };
-	int status = threads_known(cli, id);
-	bool ended = false;
-
-	if (status)
-		return status;
-	while (!ended) {
-		ended = tail_ended(cli, id);
-		/* what it said last was there before its end was */
-		if (!tail_more(cli, id, &tail))
-			return CLI_FAILED;
-		if (!ended)
-			nanosleep(&pause, NULL);
-	}
-	return cli->opt.json ? tail_json(cli, id, &tail.kept) : CLI_OK;
 }

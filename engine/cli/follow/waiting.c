@@ -17,13 +17,14 @@
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 
-/* A thread that is shown is looked at so often. */
+/* What is followed is looked at so often. */
 #define WAITING_STEP_MS 100
 
 struct waiting {
 	struct rye_outcome outcome; /* written by done, read after `event` has fired */
 	int event;
 	struct cli_stream *stream; /* NULL: nothing is printed before the end */
+	struct follow follow; /* step NULL: nothing is shown meanwhile */
 	int gone; /* eventfd: standard output's reader has gone; -1: not looked at */
 };
 
@@ -164,18 +165,21 @@ static int waiting_await(struct waiting *waiting, struct rye_call *call, int sig
 				{ signal_fd, POLLIN, 0 },
 				{ waiting->gone, POLLIN, 0 },
 				{ -1, POLLIN, 0 } };
-	struct forked *forked = waiting->stream ? waiting->stream->forked : NULL;
+	struct follow *follow = &waiting->follow;
 	eventfd_t n;
 	int seen = 0;
 
 	for (;;) {
-		if (poll(fds, ARRAY_SIZE(fds), forked ? WAITING_STEP_MS : -1) < 0 && errno != EINTR)
+		if (poll(fds, ARRAY_SIZE(fds), follow->step ? WAITING_STEP_MS : -1) < 0 &&
+		    errno != EINTR)
 			return seen;
 		/* read, not only seen: what the worker wrote before it is then ours */
 		if (fds[0].revents && eventfd_read(waiting->event, &n) == 0)
 			return seen;
-		if (forked)
-			forked_step(forked);
+		if (follow->step && !follow->step(follow->arg)) {
+			follow->step = NULL;
+			rye_call_cancel(call, RYE_INTERRUPTED);
+		}
 		if (waiting_ends(waiting, fds, &seen))
 			rye_call_cancel(call, RYE_INTERRUPTED);
 	}
@@ -209,6 +213,8 @@ int call_wait(struct cli *cli, const struct cli_call *what, struct called *ret)
 	if (open_fds(&waiting, &signal_fd) < 0 || (what->stream && gone < 0))
 		return cli_complain(cli, CLI_FAILED, NULL, "no descriptor is left to wait with");
 	waiting.gone = gone;
+	if (what->stream && what->stream->forked)
+		waiting.follow = (struct follow){ forked_step, what->stream->forked };
 	if (what->stream)
 		req.events = (struct rye_event_listener){ print_event, &waiting };
 	rye_start(cli->rye, &req, on_outcome, &waiting, &call);
@@ -244,9 +250,11 @@ void call_done(struct called *called)
 	json_decref(called->reply);
 }
 
-int call_thread_wait(struct cli *cli, const char *id, int *ret_signal)
+int call_thread_wait(struct cli *cli, const char *id, const struct follow *follow, int *ret_signal)
 {
-	struct waiting waiting = { .event = -1, .gone = -1 };
+	struct waiting waiting = { .event = -1,
+				   .gone = -1,
+				   .follow = follow ? *follow : (struct follow){ 0 } };
 	const struct rye_listener listener = { on_outcome, &waiting };
 	struct rye_call *call = NULL;
 	auto_close int signal_fd = -1;

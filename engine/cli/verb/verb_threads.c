@@ -128,7 +128,7 @@ static int verb_threads_await(struct cli *cli, const char *id)
 {
 	auto_free char *status = NULL;
 	char last[RYE_THREAD_ID_ROOM];
-	int signal = 0, failed = call_thread_wait(cli, id, &signal);
+	int signal = 0, failed = call_thread_wait(cli, id, NULL, &signal);
 
 	if (failed || signal)
 		return failed ? failed : 128 + signal;
@@ -245,7 +245,7 @@ int verb_threads(struct cli *cli)
 				    id ? "%s wants no thread" : "%s wants a thread's id", name);
 	if (word->fn && cli->argc > 2)
 		return cli_complain(cli, CLI_USAGE, NULL, "%s wants one thread's id", name);
-	if (word->fn == verb_threads_await)
+	if (word->fn == verb_threads_await || word->fn == threads_tail)
 		cli_block_signals();
 	status = cli_open(cli, CLI_PROJECT);
 	if (status != CLI_OK)
