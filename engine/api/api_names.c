@@ -95,10 +95,24 @@ static int read_rendered(struct rye *rye, const struct rye_want *want, struct in
 	return r;
 }
 
+/* loaded: what was read already to know it; taken. One text is for all readers of a version. */
+static void read_text(struct rye *rye, struct index_found *found, struct rye_text **loaded,
+		      struct rye_file *ret)
+{
+	ret->text = steal(loaded);
+	if (!ret->text) {
+		know_found(rye, found, &ret->text);
+		api_names_fill(found, &ret->st);
+	}
+	if (ret->text)
+		index_keep_text(rye->index, &found->item, ret->st.version, ret->text);
+}
+
 static int api_names_read(struct rye *rye, const struct rye_want *want, struct rye_file *ret,
 			  struct rye_err *err)
 {
 	struct index *index = engine_index(rye);
+	struct rye_text *text = NULL;
 	struct index_found found;
 	bool wanted;
 	int r = 0;
@@ -114,7 +128,7 @@ static int api_names_read(struct rye *rye, const struct rye_want *want, struct r
 	if (!index_find(index, want->kind, want->path, &found))
 		return missing(rye, want->kind, want->path, err);
 	if ((found.is_file || found.is_item_dir) && !found.item.state.known) {
-		know_found(rye, &found, NULL);
+		know_found(rye, &found, &text);
 		/* that its file has another name was seen when it was read */
 		ret->watched = ret->watched && !index_unwatched(index, want->kind, want->path);
 	}
@@ -124,9 +138,9 @@ static int api_names_read(struct rye *rye, const struct rye_want *want, struct r
 	if (wanted && want->query) {
 		r = read_rendered(rye, want, &found, ret, err);
 	} else if (wanted) {
-		know_found(rye, &found, &ret->text);
-		api_names_fill(&found, &ret->st);
+		read_text(rye, &found, &text, ret);
 	}
+	rye_text_unref(text);
 	index_state_done(&found.item.state);
 	if (r)
 		return r;

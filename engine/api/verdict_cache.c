@@ -182,6 +182,19 @@ static void learn_bad(const struct cache *cache, const struct index_item *item,
 	ret->outcome.version = version_of(item, stamp, ret->line);
 }
 
+/* Before a reader asks, where there is room; else the first one has it loaded again. */
+static void offer_text(const struct cache *cache, const struct index_item *item,
+		       const struct learnt *learnt, struct rye_blob *blob)
+{
+	struct rye_text *text = NULL;
+
+	if (spool_has_room(cache->spool))
+		text = spool_keep(cache->spool, rye_blob_ref(blob));
+	if (text)
+		index_keep_text(cache->index, item, learnt->outcome.version, text);
+	rye_text_unref(text);
+}
+
 /* Loads what the index says now and tells it what came of it. */
 static int load_item(const struct cache *cache, const struct index_item *item,
 		     struct learnt *learnt, struct loaded *ret, struct rye_err *err)
@@ -201,9 +214,7 @@ static int load_item(const struct cache *cache, const struct index_item *item,
 	 * next look may find more. None is to be remembered. */
 	if (why.code != RYE_NOT_FOUND && why.sys != ENOMEM && why.sys != EIO &&
 	    index_publish(cache->index, item, &learnt->outcome) && !r)
-		item_store_put(cache->items->store, item,
-			       &(struct item_text){ loaded.item, loaded.text,
-						    learnt->outcome.version });
+		offer_text(cache, item, learnt, loaded.text);
 	if (r && err)
 		*err = why;
 	if (!r) {
@@ -228,18 +239,39 @@ int cache_direct(const struct cache *cache, const struct item_ask *ask, struct l
 	return 0;
 }
 
+/* Of what is known the very version that is known: its file is in the store, or read again. */
+static bool load_known(const struct cache *cache, const struct index_item *item, struct loaded *ret)
+{
+	auto_loaded struct loaded loaded = { 0 };
+	unsigned long since = memory_failures();
+	struct learnt learnt;
+	int r = item->state.known && item->state.code == RYE_OK ?
+			load_at(cache, item, &loaded, NULL) :
+			-1;
+
+	if (memory_result(since, r, NULL))
+		return false;
+	learn_good(item, &loaded, &learnt);
+	if (learnt.outcome.version != item->state.version)
+		return false;
+	*ret = loaded;
+	loaded = (struct loaded){ 0 };
+	return true;
+}
+
 int cache_load(const struct cache *cache, enum rye_kind kind, const char *id, struct loaded *ret,
 	       struct rye_err *err)
 {
 	struct index_item item;
 	struct learnt learnt;
+	int r = 0;
 
 	if (!index_item(cache->index, kind, id, &item))
 		return rye_fail(err, RYE_NOT_FOUND, "%s not found: %.900s", kind_title(kind), id);
+	if (!load_known(cache, &item, ret))
+		r = load_item(cache, &item, &learnt, ret, err);
 	index_state_done(&item.state);
-	if (item_store_get(cache->items->store, &item, &ret->item, &ret->text))
-		return 0;
-	return load_item(cache, &item, &learnt, ret, err);
+	return r;
 }
 
 /* For this answer only: a busy writer's item is never the same for long. */
@@ -258,20 +290,22 @@ static void verdict_cache_state_of(const struct learnt *learnt, struct index_sta
 }
 
 /* Is all that is wanted here, and of one state? */
-static bool is_known(const struct cache *cache, const struct index_item *item,
-		     struct rye_text **ret_text)
+static bool is_known(const struct index_item *item, struct rye_text **ret_text)
 {
-	struct rye_blob *blob;
-
 	if (!item->state.known || !ret_text || item->state.code != RYE_OK)
 		return item->state.known;
 	*ret_text = rye_text_ref(item->state.text);
-	if (*ret_text)
-		return true;
-	blob = item_store_text(cache->items->store, item);
-	*ret_text = blob ? spool_keep(cache->spool, blob) : NULL;
-	if (*ret_text)
-		index_keep_text(cache->index, item, *ret_text);
+	return *ret_text;
+}
+
+/* What was read to know it is not read again for its reader. */
+static bool take_text(const struct cache *cache, const struct index_item *item,
+		      const struct learnt *learnt, struct loaded *loaded,
+		      struct rye_text **ret_text)
+{
+	if (!loaded->text || item->state.version != learnt->outcome.version)
+		return false;
+	*ret_text = spool_keep(cache->spool, steal(&loaded->text));
 	return *ret_text;
 }
 
@@ -279,7 +313,7 @@ bool cache_know(const struct cache *cache, struct index_item *item, struct rye_t
 {
 	auto_loaded struct loaded loaded = { 0 };
 	struct learnt learnt = { 0 };
-	bool known = is_known(cache, item, ret_text);
+	bool known = is_known(item, ret_text);
 
 	/* A change during the load makes another round. */
 	for (int i = 0; i < 3 && !known; i++) {
@@ -288,7 +322,8 @@ bool cache_know(const struct cache *cache, struct index_item *item, struct rye_t
 		index_state_done(&item->state);
 		if (!index_item(cache->index, item->kind, item->id, item))
 			return false;
-		known = is_known(cache, item, ret_text);
+		known = is_known(item, ret_text) ||
+			(item->state.known && take_text(cache, item, &learnt, &loaded, ret_text));
 	}
 	if (!known) {
 		verdict_cache_state_of(&learnt, &item->state);

@@ -121,6 +121,14 @@ void spool_count(struct spool *spool, struct spool_counts *ret)
 	*ret = spool->counts;
 }
 
+bool spool_has_room(struct spool *spool)
+{
+	struct spool_counts counts;
+
+	spool_count(spool, &counts);
+	return counts.memory + counts.file < SPOOL_UNREAD;
+}
+
 /* ---- the order; lock held ---- */
 
 static void text_enlist(struct rye_text *text)

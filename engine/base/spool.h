@@ -16,6 +16,8 @@ struct spool;
 
 /* Bytes of texts in memory: a workspace of some thousand items never touches the disk. */
 #define SPOOL_MEMORY (4u << 20)
+/* Bytes of texts that lie here before a reader asks for them: of ten thousand items about 25 MB. */
+#define SPOOL_UNREAD (32u << 20)
 
 struct spool *spool_open(size_t memory); /* NULL: out of memory */
 /* Ends its thread. Texts may outlive it; no more of them are moved. NULL is fine. */
@@ -28,5 +30,7 @@ struct spool_counts {
 	size_t memory, file; /* bytes of texts that lie there */
 };
 void spool_count(struct spool *spool, struct spool_counts *ret);
+/* Is there a place for a text that no reader has asked for? */
+bool spool_has_room(struct spool *spool);
 
 #endif

@@ -133,33 +133,14 @@ int item_glance(const struct item_env *env, const struct item_ask *ask, struct g
  *
  * A file is the same one while device, inode, size and both times are, once it is old enough
  * for these to tell every change, and while the trust store is the one it was verified with.
- * With an item goes its rendering, by its state in the index: that one is kept longer, until
- * its first reader has it, since from then on that reader holds it.
  */
 
 struct item_store;
-/* Renderings of ten thousand items are about 25 MB; of more, those verified last stay. */
-#define STORE_TEXTS_BYTES (32u << 20)
 
 struct item_store *item_store_open(void); /* NULL: out of memory */
 void item_store_close(struct item_store *store); /* NULL is fine */
 /* Everything is dropped (trust has changed). */
 void item_store_forget(struct item_store *store);
-
-/* ---- by state in the index: verdict_cache.c; by file: item_inner.h ---- */
-
-/* Both parts, each a new reference of the caller's, or none. */
-bool item_store_get(struct item_store *store, const struct index_item *item, struct rye_item **ret,
-		    struct rye_blob **ret_text);
-/* The rendering of exactly this state, for a reader; NULL: it is not here (any more). */
-struct rye_blob *item_store_text(struct item_store *store, const struct index_item *item);
-struct item_text {
-	const struct rye_item *item;
-	struct rye_blob *text;
-	uint64_t version; /* of struct index_state */
-};
-void item_store_put(struct item_store *store, const struct index_item *item,
-		    const struct item_text *what);
 
 struct item_store_counts {
 	uint64_t verifications, hits;

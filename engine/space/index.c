@@ -263,13 +263,14 @@ bool index_publish(struct index *index, const struct index_item *item,
 	return current;
 }
 
-void index_keep_text(struct index *index, const struct index_item *item, struct rye_text *text)
+void index_keep_text(struct index *index, const struct index_item *item, uint64_t version,
+		     struct rye_text *text)
 {
 	GUARD(&index->lock);
 	struct index_node *node = node_by_id(index, item->kind, item->id);
 
 	if (node && node->known && !node->text && node->gen == item->gen &&
-	    node->version == item->state.version && node->code == RYE_OK)
+	    node->version == version && node->code == RYE_OK)
 		node->text = rye_text_ref(text);
 }
 

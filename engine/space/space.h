@@ -13,10 +13,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-/*
- * space.c: the three layers of `.ai` and where an id lies in them (docs/items.md). Built at
- * rye_open, frozen afterwards except for a space whose .ai did not exist yet.
- */
+/* space.c (docs/items.md): frozen after rye_open, but for a space whose .ai did not exist yet. */
 
 struct space {
 	enum rye_space type;
@@ -188,8 +185,9 @@ struct index_outcome {
 };
 bool index_publish(struct index *index, const struct index_item *item,
 		   const struct index_outcome *outcome);
-/* What is served of exactly this state (a new reference is taken); until the item changes. */
-void index_keep_text(struct index *index, const struct index_item *item, struct rye_text *text);
+/* What is served of exactly this version (a new reference is taken); until the item changes. */
+void index_keep_text(struct index *index, const struct index_item *item, uint64_t version,
+		     struct rye_text *text);
 
 struct index_name {
 	const char *name; /* in the list's memory */

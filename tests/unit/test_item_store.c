@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The store of verified items: one verification of one file for all callers, but a new one for a
- * file that changed, was trusted otherwise or may not be unsigned; renderings by state, within
- * bounds.
+ * file that changed, was trusted otherwise or may not be unsigned; within bounds.
  */
 #include "rye_test.h"
 
@@ -194,95 +193,46 @@ static void named_as_it_is(void **state)
 	check_named(p, true, RYE_DENIED, NULL);
 }
 
-/* ---- renderings ---- */
+/* ---- within bounds ---- */
 
-static struct index_item state_of(const char *id, uint64_t gen, uint64_t version)
+#define BIG (1u << 20)
+
+static struct rye_item *recalled(struct test_place *p, const struct rye_item *item)
 {
-	struct index_item item = { .kind = RYE_KNOWLEDGE, .gen = gen, .ext = ".md" };
+	struct path_ask ask = { .space = item->space,
+				.kind = item->kind,
+				.path = item->path,
+				.unsigned_ok = true };
 
-	snprintf(item.id, sizeof(item.id), "%s", id);
-	item.state = (struct index_state){ .known = true, .version = version };
-	return item;
+	return item_store_recall(p->env.store, &ask, &item->st, 1);
 }
 
-static void put(struct test_place *p, const struct index_item *state)
-{
-	struct rye_item *item = NULL;
-
-	assert_works(&told_err, place_load(p, RYE_KNOWLEDGE, state->id, &item, &told_err));
-	item_store_put(p->env.store, state,
-		       &(struct item_text){ item, item->text, state->state.version });
-	rye_item_unref(item);
-}
-
-static bool has(struct test_place *p, const char *id, uint64_t gen, uint64_t version)
-{
-	const struct index_item item = state_of(id, gen, version);
-	struct rye_blob *text = item_store_text(p->env.store, &item);
-
-	rye_blob_unref(text);
-	return text;
-}
-
-static void of_one_state(void **state)
-{
-	struct test_place *p = *state;
-	struct index_item one = state_of("a", 1, 7), two = state_of("a", 2, 7);
-
-	place_text(p->project, "knowledge/a.md", "# a\n");
-	place_open(p, false);
-	p->env.dev_mode = true;
-	put(p, &one);
-	assert_true(has(p, "a", 1, 7));
-	assert_false(has(p, "a", 1, 8));
-	assert_false(has(p, "a", 2, 7));
-	put(p, &two);
-	assert_true(has(p, "a", 2, 7));
-	assert_false(has(p, "a", 1, 7));
-	item_store_forget(p->env.store);
-	assert_false(has(p, "a", 2, 7));
-}
-
-#define BIG (3u << 20)
-
-/* Items go first, unread renderings later, and each of these to one reader. */
 static void the_oldest_go_first(void **state)
 {
+	const struct store_moment late = { .time = { INT32_MAX, 0 }, .trust = 1 };
 	struct test_place *p = *state;
+	struct rye_item *items[4] = { NULL };
 	char *big = malloc(BIG + 1), id[16], path[40];
-	struct rye_item *item = NULL;
-	struct rye_blob *text = NULL;
 
 	memset(big, 'x', BIG);
 	big[BIG] = 0;
 	place_open(p, false);
 	p->env.dev_mode = true;
-	for (int i = 0; i < 14; i++) {
-		struct index_item one;
-
+	for (int i = 0; i < 4; i++) {
 		snprintf(id, sizeof(id), "i%d", i);
 		snprintf(path, sizeof(path), "knowledge/%s.md", id);
 		place_text(p->project, path, big);
-		one = state_of(id, 1, 1);
-		put(p, &one);
-		if (i == 5)
-			assert_true(has(p, "i5", 1, 1));
+		assert_works(&told_err, place_load(p, RYE_KNOWLEDGE, id, &items[i], &told_err));
+		item_store_keep(p->env.store, items[i], &late);
 	}
-	assert_false(has(p, "i0", 1, 1));
-	assert_false(has(p, "i1", 1, 1));
-	/* read before its item went: the reader holds it */
-	assert_false(has(p, "i5", 1, 1));
-	assert_true(has(p, "i9", 1, 1));
-	assert_false(has(p, "i9", 1, 1));
-	/* the newest has its item, too, and as many readers as like */
-	assert_true(has(p, "i13", 1, 1));
-	assert_true(has(p, "i13", 1, 1));
-	assert_true(item_store_get(
-		p->env.store,
-		&(struct index_item){ .kind = RYE_KNOWLEDGE, .gen = 1, .ext = ".md", .id = "i13" },
-		&item, &text));
-	rye_item_unref(item);
-	rye_blob_unref(text);
+	/* the newest stays, however big it is */
+	for (int i = 0; i < 4; i++) {
+		struct rye_item *held = recalled(p, items[i]);
+
+		assert_ptr_equal(held, i == 3 ? items[i] : NULL);
+		rye_item_unref(held);
+		rye_item_unref(items[i]);
+	}
 	free(big);
 }
 
@@ -292,7 +242,7 @@ int main(void)
 		cmocka_unit_test(of_one_file),	    cmocka_unit_test(kept_if_old_before),
 		place_test(known_by_its_bytes),	    cmocka_unit_test(of_one_trust),
 		place_test(unsigned_where_allowed), place_test(named_as_it_is),
-		place_test(of_one_state),	    place_test(the_oldest_go_first),
+		place_test(the_oldest_go_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
