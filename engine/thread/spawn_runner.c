@@ -77,11 +77,12 @@ int runner_spawn(const struct runner_start *start, pid_t *ret_pid)
 	if (live < 0 || (start->grows && grows < 0) || high_log < 0 || high_order < 0 ||
 	    high_lock < 0 || high_go < 0)
 		return errno;
-	/* A cancel may come before the runner listens: it finds it pending then. */
+	/* A cancel, or SIGUSR2 of another process, may come before the runner listens: it is pending then. */
 	sigemptyset(&kept);
 	sigaddset(&kept, SIGTERM);
 	sigaddset(&kept, SIGINT);
 	sigaddset(&kept, SIGHUP);
+	sigaddset(&kept, SIGUSR2);
 	sigfillset(&all);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);

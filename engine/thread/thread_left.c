@@ -71,13 +71,13 @@ bool thread_has_row(struct threads *threads, const char *id)
 
 static void thread_left_tell(struct thread_left *left, const char *id, const char *name)
 {
-	char path[600];
+	auto_buf struct rye_buf path = RYE_BUF_INIT;
 
 	left->n++;
-	snprintf(path, sizeof(path), "%s/.ai/state/threads/%s%s%s", left->threads->env.opt->project,
-		 id, *name ? "/" : "", name);
-	if (left->fn)
-		left->fn(left->arg, path);
+	buf_addf(&path, "%s/.ai/state/threads/%s%s%s", left->threads->env.opt->project, id,
+		 *name ? "/" : "", name);
+	if (left->fn && !path.failed)
+		left->fn(left->arg, path.data);
 }
 
 /* Is it held, or was there no launcher that could hold it? */

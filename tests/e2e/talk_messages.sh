@@ -97,11 +97,13 @@ assert open(os.environ["LOG"]).read().splitlines() == sent
 
 here "a reader of the same node waits for the run" '
 import os, threading, time
+open(os.environ["LOG"], "w").close()
 for i in range(10):
     fd = os.open("run", os.O_RDWR | (os.O_TRUNC if i % 2 else 0))
     got = []
     def read():
-        time.sleep(0.1)  # the write has begun, and takes twice as long
+        while open(os.environ["LOG"]).read().count("sleep") == i:  # the run has not begun
+            time.sleep(0.01)
         with open("/dev/fd/%d" % fd, "rb") as f:
             got.append(f.read())
     thread = threading.Thread(target=read)
