@@ -359,7 +359,7 @@ struct provider_lane {
 int lane_enter(const struct provider_call *call, struct provider_lane *ret, struct rye_err *err);
 void lane_leave(struct provider_lane *lane);
 
-/* ---- provider_item.c, provider_key.c ---- */
+/* ---- provider_item.c ---- */
 
 /* The best provider items in order of search: [{id, doc}]. */
 int provider_items(const struct provider_env *env, json_t **ret, struct rye_err *err);
