@@ -151,9 +151,30 @@ static void drop_scope(struct front *front, struct scope *scope)
 
 /* ---- tasks: on the notifications' own thread ---- */
 
+/* For followers of .ryefs/changes. path "": anything may have changed. */
+static void told_task(struct front *front, struct node *none, int kind, const char *path)
+{
+	char at[TREE_TEXT_MAX];
+
+	/* no item has such a name; editors' and our own temporary files have */
+	if (*path == '.' || strstr(path, "/."))
+		return;
+	snprintf(at, sizeof(at), "%s%s%s", kind < RYE_KIND__MAX ? rye_kind_dir(kind) : ".",
+		 *path ? "/" : "", path);
+	journal_change(front->changes, at);
+}
+
+/* Queued by the task that has told the kernel of a change, behind what that one has queued: a reader
+ * that sees the line sees the change. The lane's own thread need not be woken for it. */
+static void post_told(struct front *front, int kind, const char *path)
+{
+	change_post(front, told_task, kind, path);
+}
+
 static void name_task(struct front *front, struct node *none, int kind, const char *path)
 {
 	drop_path(front, kind, path, true);
+	post_told(front, kind, path);
 }
 
 /* `rye/bash` may be what the item `rye/bash/bash` is called too. Cuts id; false: it is not. */
@@ -204,16 +225,12 @@ static uint64_t drop_winner(struct front *front, enum rye_kind kind, const char 
 
 /* The file's own name is dropped whatever is in it now: its bytes are not looked at, since a change
  * may wait for this, and more of them may follow. */
-static void item_task(struct front *front, struct node *none, int number, const char *path)
+static void drop_file_of_item(struct front *front, enum rye_kind kind, const char *path, char *id)
 {
-	enum rye_kind kind = number & 0xff;
-	auto_free char *id = strndup(path, (size_t)(number >> 8));
 	struct rye_place place;
 	struct rye_err err;
 	uint64_t version = 0;
 
-	if (!id)
-		return;
 	drop_path(front, kind, path, true);
 	if (rye_source(front->rye, kind, id, &place, &err) == 0) {
 		const char *winner = strchr(place.path, '/') + 1;
@@ -226,12 +243,22 @@ static void item_task(struct front *front, struct node *none, int number, const 
 		drop_id(front, kind, &(struct scope){ .path = id });
 }
 
+static void item_task(struct front *front, struct node *none, int number, const char *path)
+{
+	auto_free char *id = strndup(path, (size_t)(number >> 8));
+
+	if (id)
+		drop_file_of_item(front, number & 0xff, path, id);
+	post_told(front, number & 0xff, path);
+}
+
 /* A kind's directory came or went. */
 static void kind_task(struct front *front, struct node *none, int kind, const char *path)
 {
 	struct scope scope = { .kind = kind, .path = path, .below = true };
 
 	drop_scope(front, &scope);
+	post_told(front, kind, path);
 }
 
 /* Only the kernel knows which absent names it has cached: it forgets them with the dentry of the
@@ -248,22 +275,9 @@ static void everything_task(struct front *front, struct node *none, int unused, 
 		notify_send_entry(front, front->root, rye_kind_dir(kind), false);
 		snprintf(path, sizeof(path), "%s/%s", front->opt->mountpoint, rye_kind_dir(kind));
 		if (lstat(path, &st))
-			return;
+			break;
 	}
-}
-
-/* For followers of .ryefs/changes, in turn behind the tasks that have told the kernel: a reader that
- * sees the line sees the change. path "": anything may have changed. */
-static void told_task(struct front *front, struct node *none, int kind, const char *path)
-{
-	char at[TREE_TEXT_MAX];
-
-	/* no item has such a name; editors' and our own temporary files have */
-	if (*path == '.' || strstr(path, "/."))
-		return;
-	snprintf(at, sizeof(at), "%s%s%s", kind < RYE_KIND__MAX ? rye_kind_dir(kind) : ".",
-		 *path ? "/" : "", path);
-	journal_change(front->changes, at);
+	post_told(front, RYE_KIND__MAX, "");
 }
 
 /* path is below .ai: "tools/web/fetch.py". */
@@ -288,7 +302,6 @@ static void path_changed(struct front *front, const struct rye_change *change)
 		change_post(front, item_task, ITEM_NUMBER(kind, strlen(change->id)), below);
 	else /* what was an item's below a name that is nothing now is told of by itself */
 		change_post(front, *below ? name_task : kind_task, kind, below);
-	change_post(front, told_task, kind, below);
 }
 
 static void change_told(void *arg)
@@ -324,7 +337,6 @@ void change_seen(void *arg, const struct rye_change *change)
 		break;
 	case RYE_CHANGE_ALL:
 		change_post(front, everything_task, 0, "");
-		change_post(front, told_task, RYE_KIND__MAX, "");
 		pass_changed(front, -1, "");
 		break;
 	case RYE_CHANGE_THREAD:

@@ -74,6 +74,7 @@ struct queue {
 	pthread_cond_t more;
 	struct notify_job *first, **last;
 	struct notify_job *tasks[TASK_BUCKETS];
+	unsigned idle; /* a lane's threads that wait for a job */
 	bool stop;
 	bool asleep; /* the clock's thread: until it is signalled */
 	_Atomic pid_t sender; /* a lane's only thread, while it tells the kernel; 0: it does not */
@@ -212,8 +213,10 @@ static struct notify_job *notify_take(struct queue *lane)
 	struct notify_job *job = NULL;
 
 	GUARD(&lane->lock);
+	lane->idle++;
 	while (!lane->first && !lane->stop)
 		pthread_cond_wait(&lane->more, &lane->lock);
+	lane->idle--;
 	job = lane->stop ? NULL : lane->first;
 	if (job) {
 		lane->first = job->next;
@@ -225,21 +228,32 @@ static struct notify_job *notify_take(struct queue *lane)
 	return job;
 }
 
-/* False: the lane has ended, or has the same task already. */
-static bool lane_append(struct queue *lane, struct notify_job *job)
+enum appended { APPEND_NOT, APPEND_DONE, APPEND_WAKE };
+
+static enum appended append_job(struct queue *lane, struct notify_job *job)
 {
 	bool task = job->type == JOB_TASK;
 
 	GUARD(&lane->lock);
 	if (lane->stop || (task && is_queued(lane, job)))
-		return false;
+		return APPEND_NOT;
 	job->next = NULL;
 	*lane->last = job;
 	lane->last = &job->next;
 	if (task)
 		note_queued(lane, job);
-	pthread_cond_signal(&lane->more);
-	return true;
+	return lane->idle ? APPEND_WAKE : APPEND_DONE;
+}
+
+/* False: the lane has ended, or has the same task already. The signal comes when the lock is free:
+ * the thread that it wakes would wait for it at once. */
+static bool lane_append(struct queue *lane, struct notify_job *job)
+{
+	enum appended appended = append_job(lane, job);
+
+	if (appended == APPEND_WAKE)
+		pthread_cond_signal(&lane->more);
+	return appended != APPEND_NOT;
 }
 
 /* ---- a change that is answered before its lane has told of it ---- */
