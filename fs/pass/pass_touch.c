@@ -150,7 +150,9 @@ bool pass_touch_file(struct front *front, struct node *dir, const char *name)
 {
 	if (rye_names_item(name))
 		return pass_touch(front, dir, name);
-	touch_post(front, dir, name);
+	/* an editor's temporary or backup file: nothing of the merged trees stands on it */
+	if (pass_of(dir)->zone != ZONE_ITEMS)
+		touch_post(front, dir, name);
 	return false;
 }
 
