@@ -33,13 +33,14 @@ bool capability_id(const struct item_env *env, enum rye_kind kind, const char *i
 static json_t *capability_named(const struct item_env *env, const char *text)
 {
 	static const char tools[] = ".tool.";
-	const char *primary = text + MIN_OF(strlen(text), strlen("rye."));
-	const char *kind = primary + strcspn(primary, "."), *bare;
+	const char *kind, *bare;
 	char whole[CAPABILITY_ID_MAX];
 	auto_free char *id = NULL;
 
-	if (!span_starts(span_of(text), "rye.") || !span_starts(span_of(kind), tools) ||
-	    strpbrk(text, "*?["))
+	if (!span_starts(span_of(text), "rye.") || strpbrk(text, "*?["))
+		return NULL;
+	kind = strchr(text + strlen("rye."), '.');
+	if (!kind || !span_starts(span_of(kind), tools))
 		return NULL;
 	bare = kind + strlen(tools);
 	id = memory_note(strdup(bare));
