@@ -350,11 +350,6 @@ static const char *address_of(const struct provider *provider, bool stream)
 	return *url ? url : json_str(config, "url");
 }
 
-static const char *path_of(const struct provider *provider, bool stream)
-{
-	return stream ? provider->wire->stream_path : provider->wire->path;
-}
-
 /* {model} is the model; "…/v1" before "/v1/…" is written once. */
 static void put_address(const struct provider *provider, const char *base, const char *path,
 			struct rye_buf *out)
@@ -387,7 +382,7 @@ static int provider_make_url(struct provider *provider, struct key_ring *ring, b
 
 	if (r)
 		return r;
-	put_address(provider, filled.data, *base ? path_of(provider, stream) : "", &url);
+	put_address(provider, filled.data, *base ? wire_path(provider->wire, stream) : "", &url);
 	if (url.failed || !url.len)
 		return rye_fail(err, RYE_INVALID, "provider %s: base_url or config.url is wanted",
 				provider->name);
@@ -540,7 +535,7 @@ static int choose_wire(struct provider *provider, struct rye_err *err)
 			"provider %s: wire \"%.40s\": anthropic_messages, openai_responses, "
 			"openai_chat, gemini_generate or gemini_interactions is wanted",
 			provider->name, name);
-	provider->wire_name = provider->wire->name;
+	provider->wire_name = wire_name(provider->wire);
 	return 0;
 }
 

@@ -28,17 +28,6 @@ struct attempt {
 	bool answered;
 };
 
-static const char *const stop_names[] = {
-	[STOP_ERROR] = "error",	    [STOP_END] = "end",		  [STOP_TOOL] = "tool",
-	[STOP_LENGTH] = "length",   [STOP_CONTEXT] = "context",	  [STOP_PAUSE] = "pause",
-	[STOP_REFUSAL] = "refusal", [STOP_BAD_CALL] = "bad_call", [STOP_UNKNOWN] = "unknown",
-};
-
-const char *provider_stop_name(enum provider_stop stop)
-{
-	return stop_names[stop];
-}
-
 /* An older item has one time for each phase but the first. */
 static int64_t attempt_limit_ms(const struct provider *provider, const char *name, int64_t seconds)
 {

@@ -33,21 +33,6 @@
 /* A project's path that fits into a sentence, three times. */
 #define ROOT_TOLD 120
 
-void provider_lay(json_t *into, const json_t *from)
-{
-	json_t *object = (json_t *)from, *value;
-	const char *key;
-
-	json_object_foreach(object, key, value) {
-		json_t *old = json_object_get(into, key);
-
-		if (json_is_object(old) && json_is_object(value))
-			provider_lay(old, value);
-		else
-			json_set(into, key, json_deep_copy(value));
-	}
-}
-
 /* ---- the files ---- */
 
 static int visible_entry(const struct dirent *entry)

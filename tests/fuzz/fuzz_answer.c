@@ -5,6 +5,7 @@
  * to give the same answer, and the next request has to be JSON on every wire.
  */
 #include "provider/provider_inner.h"
+#include "wire/wire_inner.h"
 
 #include "scope.h"
 #include "str.h"

@@ -7,6 +7,7 @@
 
 #include "bounds.h"
 #include "provider/provider_inner.h"
+#include "wire/wire_inner.h"
 
 /* One server for the answers of all cases, in their order. */
 static void serve_answers(struct provider_place *p, size_t times, const char *answers)

@@ -5,6 +5,7 @@
 #include "provider_model.h"
 
 #include "provider/provider_inner.h"
+#include "wire/wire_inner.h"
 
 #include <pthread.h>
 

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "provider/provider_inner.h"
+#include "wire/wire_inner.h"
 #include "str.h"
 
 struct vector {

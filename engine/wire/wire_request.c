@@ -3,7 +3,7 @@
  * From a conversation to the bytes of a request: what the model may be sent is decided here, how it is
  * spelt in the wire's own file. Pure.
  */
-#include "provider/provider_inner.h"
+#include "wire/wire_inner.h"
 
 #include "bounds.h"
 #include "scope.h"
@@ -236,4 +236,19 @@ int provider_request_make(const struct provider *provider, const struct provider
 		return rye_fail(err, RYE_TOO_BIG, "the conversation is over %u MB",
 				RYE_BUF_CAP >> 20);
 	return 0;
+}
+
+void provider_lay(json_t *into, const json_t *from)
+{
+	json_t *object = (json_t *)from, *value;
+	const char *key;
+
+	json_object_foreach(object, key, value) {
+		json_t *old = json_object_get(into, key);
+
+		if (json_is_object(old) && json_is_object(value))
+			provider_lay(old, value);
+		else
+			json_set(into, key, json_deep_copy(value));
+	}
 }

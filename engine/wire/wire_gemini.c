@@ -3,7 +3,7 @@
  * Gemini's generateContent. An answer is parts, and its chunks append: texts without a signature
  * are joined, a part with one stays a part of its own and goes back in the bytes it came in.
  */
-#include "provider/provider_inner.h"
+#include "wire/wire_inner.h"
 
 #include "scope.h"
 #include "str.h"

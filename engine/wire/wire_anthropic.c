@@ -3,7 +3,7 @@
  * Anthropic Messages. Blocks are told by index; a block that no delta has touched goes back in the
  * bytes it came in, another as its first object with the deltas put in.
  */
-#include "provider/provider_inner.h"
+#include "wire/wire_inner.h"
 
 #include "scope.h"
 #include "str.h"

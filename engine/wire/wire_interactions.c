@@ -3,7 +3,7 @@
  * Gemini's Interactions, without state on the server. An answer is steps, told by index; a step goes
  * back as its first object with the deltas put in.
  */
-#include "provider/provider_inner.h"
+#include "wire/wire_inner.h"
 
 #include "scope.h"
 #include "str.h"

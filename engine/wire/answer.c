@@ -4,7 +4,7 @@
  * events, and at the end the message. However the bytes are cut, the message is the same (fuzzed).
  * No lock: an answer belongs to one thread. Failures of memory show at the end.
  */
-#include "provider/provider_inner.h"
+#include "wire/wire_inner.h"
 
 #include "bounds.h"
 #include "scope.h"

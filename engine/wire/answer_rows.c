@@ -4,7 +4,7 @@
  * what is made of it. What several wires have in common is here; a wire's file has its rows, and a
  * function for each of them that no other wire has.
  */
-#include "provider/provider_inner.h"
+#include "wire/wire_inner.h"
 
 #include "scope.h"
 #include "str.h"

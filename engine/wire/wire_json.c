@@ -3,7 +3,7 @@
  * JSON as bytes: where a value stands in a text that was parsed already, and texts put together so
  * that a value goes out as it came in; forms; and texts that are none, mended. Pure.
  */
-#include "provider/provider_inner.h"
+#include "wire/wire_inner.h"
 
 #include "bounds.h"
 #include "scope.h"

@@ -4,7 +4,7 @@
  * for, in alphabetical order: a wire's row has those of its own. Pure: the same request is the same
  * bytes, since providers keep what they have seen by its bytes.
  */
-#include "provider/provider_inner.h"
+#include "wire/wire_inner.h"
 
 #include "base/sha.h"
 #include "scope.h"
@@ -29,6 +29,16 @@ static const struct {
 	{ "generateContent", &wire_gemini }, { "/interactions", &wire_interactions },
 };
 
+const char *wire_name(const struct wire *wire)
+{
+	return wire->name;
+}
+
+const char *wire_path(const struct wire *wire, bool stream)
+{
+	return stream ? wire->stream_path : wire->path;
+}
+
 const struct wire *wire_named(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(wire_rows); i++)
@@ -45,6 +55,17 @@ const struct wire *wire_of_url(const char *url)
 		if (str_ends(path, wire_ends[i].end))
 			return wire_ends[i].wire;
 	return NULL;
+}
+
+static const char *const stop_names[] = {
+	[STOP_ERROR] = "error",	    [STOP_END] = "end",		  [STOP_TOOL] = "tool",
+	[STOP_LENGTH] = "length",   [STOP_CONTEXT] = "context",	  [STOP_PAUSE] = "pause",
+	[STOP_REFUSAL] = "refusal", [STOP_BAD_CALL] = "bad_call", [STOP_UNKNOWN] = "unknown",
+};
+
+const char *provider_stop_name(enum provider_stop stop)
+{
+	return stop_names[stop];
 }
 
 enum provider_stop stop_of(const struct stop_row *rows, size_t n, const char *raw,

@@ -3,7 +3,7 @@
  * OpenAI Responses, without state on the server. Items are told by output_index, by the item's id
  * where a server sends no index. The item of the done event is the truth; deltas are for display.
  */
-#include "provider/provider_inner.h"
+#include "wire/wire_inner.h"
 
 #include "scope.h"
 #include "str.h"

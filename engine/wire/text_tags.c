@@ -5,7 +5,7 @@
  * texts, those whose schema says otherwise are read as JSON.
  * No lock: an answer belongs to one thread.
  */
-#include "provider/provider_inner.h"
+#include "wire/wire_inner.h"
 
 #include "bounds.h"
 #include "scope.h"

@@ -3,7 +3,7 @@
  * OpenAI Chat Completions, as its many servers speak it: calls with and without index or id,
  * arguments as text or object, reasoning in either spelling, usage in any chunk or in none.
  */
-#include "provider/provider_inner.h"
+#include "wire/wire_inner.h"
 
 #include "scope.h"
 #include "str.h"
