@@ -6,8 +6,8 @@
 
 #define SEEN __attribute__((visibility("default")))
 
-int SEEN __lsan_is_turned_off(void);
-const char *SEEN __lsan_default_suppressions(void);
+SEEN int __lsan_is_turned_off(void);
+SEEN const char *__lsan_default_suppressions(void);
 
 /* It stops the program's threads by ptrace, which no tool may do; what it cannot do is an error. */
 int __lsan_is_turned_off(void)
