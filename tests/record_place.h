@@ -57,6 +57,18 @@ static inline void record_place_drop(struct record_place *r)
 	place_drop(&r->p);
 }
 
+/* The artifact of that name in the index. */
+static inline int record_artifact(const struct record *record, const char *key,
+				  struct rye_blob **ret, struct rye_err *err)
+{
+	auto_json json_t *entries = NULL;
+	int r = artifact_index(record, &entries, err);
+
+	return r ? r :
+		   artifact_blob(record, json_str(json_object_get(entries, key), "blob_hash"), ret,
+				 err);
+}
+
 /* A conversation of two turns: a tool's call, then the answer, and its end. */
 static inline void record_talk(struct record_place *r, struct chronicle *t)
 {

@@ -21,11 +21,12 @@
 #define FACTS_LINK RYE_THREAD_LINK
 
 static const struct facts_row facts_rows[] = {
-	{ "artifacts", NEEDS_ARTIFACTS, FACTS_FILE, NULL, fact_artifacts, fact_artifact, NULL },
+	{ "artifacts", NEEDS_ARTIFACTS, FACTS_FILE, NULL, fact_artifacts, fact_artifact,
+	  fact_artifacts_state },
 	{ "budget", NEEDS_RECORD, FACTS_FILE, fact_budget, NULL, NULL, NULL },
 	{ "capabilities", NEEDS_RECORD, FACTS_FILE, fact_capabilities, NULL, NULL, NULL },
 	{ "chain", NEEDS_RECORD, FACTS_LINK, NULL, fact_chain, NULL, NULL },
-	{ "children", NEEDS_RECORD, FACTS_LINK, NULL, fact_children, NULL, NULL },
+	{ "children", NEEDS_RECORD, FACTS_LINK, NULL, fact_children, NULL, fact_children_state },
 	{ "cost", NEEDS_RECORD, FACTS_FILE, fact_cost, NULL, NULL, NULL },
 	{ "inputs.json", NEEDS_REQUEST, FACTS_FILE, fact_inputs, NULL, NULL, NULL },
 	{ "integrity", NEEDS_RECORD, FACTS_FILE, fact_integrity, NULL, NULL, fact_integrity_state },
@@ -39,7 +40,7 @@ static const struct facts_row facts_rows[] = {
 	{ "provider", NEEDS_RECORD, FACTS_FILE, fact_provider, NULL, NULL, NULL },
 	{ "result", NEEDS_RECORD | NEEDS_END, FACTS_FILE, fact_result, NULL, NULL, NULL },
 	{ "system.md", NEEDS_RECORD | NEEDS_STORY, FACTS_FILE, fact_system, NULL, NULL, NULL },
-	{ "tools", NEEDS_OFFER, FACTS_FILE, NULL, fact_tools, NULL, NULL },
+	{ "tools", NEEDS_OFFER, FACTS_FILE, NULL, fact_tools, NULL, fact_tools_state },
 	{ "transcript.md", NEEDS_RECORD | NEEDS_STORY, FACTS_FILE, fact_transcript, NULL, NULL,
 	  fact_transcript_state },
 	{ "turns", NEEDS_RECORD | NEEDS_STORY, FACTS_FILE, NULL, fact_turns, NULL, NULL },
@@ -132,12 +133,17 @@ static void facts_look_close(struct facts_look *look)
 }
 #define auto_look __attribute__((cleanup(facts_look_close)))
 
+void facts_artifacts_path(const struct facts_look *look, struct rye_buf *out)
+{
+	buf_addf(out, "state/objects/refs/artifacts/%s.json", look->id);
+}
+
 static bool look_artifacts(const struct facts_look *look)
 {
 	auto_buf struct rye_buf path = RYE_BUF_INIT;
 	auto_close int ai = facts_ai(look->facts, NULL);
 
-	buf_addf(&path, "state/objects/refs/artifacts/%s.json", look->id);
+	facts_artifacts_path(look, &path);
 	return ai >= 0 && !path.failed && !faccessat(ai, path.data, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
@@ -175,7 +181,9 @@ static int look_open(struct facts *facts, const char *id, struct facts_look *ret
 struct facts_place {
 	const struct facts_row *row; /* NULL: the directory itself, or a file of thread.h */
 	json_t *node; /* behind the row; NULL: nothing, or the row has a text */
+	uint64_t number; /* of the row's whole tree where that is kept; else 0 */
 };
+#define FACTS_PLACE_INIT ((struct facts_place){ NULL, NULL, 0 })
 
 static void facts_place_done(struct facts_place *place)
 {
@@ -210,6 +218,77 @@ static json_t *facts_member(const json_t *node, struct rye_span name)
 	return json_object_get(node, old);
 }
 
+/* ---- trees that are kept ---- */
+
+static struct facts_kept *kept_place(struct facts *facts, const struct facts_row *row)
+{
+	for (size_t i = 0; i < FACTS_KEPT; i++)
+		if (!facts->kept[i].row || facts->kept[i].row == row)
+			return &facts->kept[i];
+	return NULL;
+}
+
+static uint64_t names_number(const json_t *tree)
+{
+	uint64_t hash = HASH_BASIS;
+	const char *name;
+	json_t *member;
+
+	json_object_foreach((json_t *)tree, name, member)
+		hash = hash_bytes(hash, name, strlen(name) + 1);
+	return hash;
+}
+
+static bool kept_take(const struct facts_look *look, uint64_t state, struct facts_place *place,
+		      json_t **ret)
+{
+	struct facts *facts = look->facts;
+	GUARD(&facts->lock);
+	const struct facts_kept *kept = kept_place(facts, place->row);
+
+	if (!kept || !kept->row || kept->state != state || strcmp(kept->id, look->id) != 0)
+		return false;
+	place->number = kept->number;
+	*ret = json_incref(kept->tree);
+	return true;
+}
+
+static void kept_put(const struct facts_look *look, uint64_t state, const struct facts_place *place,
+		     json_t *tree)
+{
+	struct facts *facts = look->facts;
+	auto_json json_t *old = NULL;
+	GUARD(&facts->lock);
+	struct facts_kept *kept = kept_place(facts, place->row);
+
+	if (!kept)
+		return;
+	old = kept->tree;
+	*kept = (struct facts_kept){ .row = place->row,
+				     .state = state,
+				     .number = place->number,
+				     .tree = json_incref(tree) };
+	snprintf(kept->id, sizeof(kept->id), "%s", look->id);
+}
+
+/* A new reference to a document that nothing changes. */
+static int row_tree(const struct facts_look *look, struct facts_place *place, json_t **ret,
+		    struct rye_err *err)
+{
+	/* before it is made: what changes meanwhile belongs to a later look */
+	uint64_t state = place->row->state ? place->row->state(look) : 0;
+	int r;
+
+	if (state && kept_take(look, state, place, ret))
+		return 0;
+	r = place->row->tree(look, ret, err);
+	if (r || !state)
+		return r;
+	place->number = names_number(*ret);
+	kept_put(look, state, place, *ret);
+	return 0;
+}
+
 static int facts_find(const struct facts_look *look, const struct facts_ask *ask,
 		      struct facts_place *ret, struct rye_err *err)
 {
@@ -223,7 +302,7 @@ static int facts_find(const struct facts_look *look, const struct facts_ask *ask
 	rest += name.len;
 	if (!ret->row || !ret->row->tree)
 		return *rest ? facts_none(ask, err) : 0;
-	r = ret->row->tree(look, &tree, err);
+	r = row_tree(look, ret, &tree, err);
 	if (r)
 		return r;
 	for (node = tree; node && *rest; rest += name.len) {
@@ -285,7 +364,7 @@ int facts_file(struct facts *facts, const struct facts_ask *ask, struct rye_blob
 	       struct rye_err *err)
 {
 	auto_look struct facts_look look = FACTS_LOOK_INIT;
-	auto_place struct facts_place place = { NULL, NULL };
+	auto_place struct facts_place place = FACTS_PLACE_INIT;
 	int r = look_open(facts, ask->id, &look, err);
 
 	if (!r)
@@ -347,7 +426,7 @@ int facts_names(struct facts *facts, const struct facts_ask *ask, rye_thread_fn 
 {
 	const struct facts_listing listing = { fn, arg };
 	auto_look struct facts_look look = FACTS_LOOK_INIT;
-	auto_place struct facts_place place = { NULL, NULL };
+	auto_place struct facts_place place = FACTS_PLACE_INIT;
 	int r = look_open(facts, ask->id, &look, err);
 
 	if (!r && !*ask->path)
@@ -443,6 +522,8 @@ static uint64_t facts_number(const struct facts_look *look, const struct facts_a
 
 	if (!*ask->id)
 		return facts_root_number(look, ask->path);
+	if (place->number && !strchr(ask->path, '/'))
+		return place->number;
 	/* turns are counted through: how many there are says every name, and there are thousands */
 	if (place->row && place->row->tree == fact_turns && !strchr(ask->path, '/'))
 		return hash_add(*hash, json_object_size(place->node));
@@ -509,7 +590,7 @@ int facts_entry(struct facts *facts, const struct facts_ask *ask, struct rye_thr
 		struct rye_err *err)
 {
 	auto_look struct facts_look look = FACTS_LOOK_INIT;
-	auto_place struct facts_place place = { NULL, NULL };
+	auto_place struct facts_place place = FACTS_PLACE_INIT;
 	int r = look_open(facts, ask->id, &look, err);
 
 	*ret = (struct rye_thread_entry){ .sort = RYE_THREAD_DIR };
@@ -547,6 +628,8 @@ void facts_close(struct facts *facts)
 		return;
 	json_decref(facts->story);
 	json_decref(facts->root);
+	for (size_t i = 0; i < FACTS_KEPT; i++)
+		json_decref(facts->kept[i].tree);
 	pthread_mutex_destroy(&facts->lock);
 	free(facts);
 }

@@ -5,6 +5,7 @@
  */
 #include "facts/facts_inner.h"
 
+#include "hash.h"
 #include "memory.h"
 #include "scope.h"
 #include "str.h"
@@ -45,6 +46,16 @@ static int add_child(void *arg, const char *id)
 	return 0;
 }
 
+/* Children come and go with rows of the registry. */
+uint64_t fact_children_state(const struct facts_look *look)
+{
+	int64_t version[2];
+
+	if (registry_version(look->thread.db, version, NULL))
+		return 0;
+	return hash_add(hash_add(HASH_BASIS, (uint64_t)version[0]), (uint64_t)version[1]);
+}
+
 int fact_children(const struct facts_look *look, json_t **ret, struct rye_err *err)
 {
 	unsigned long since = memory_failures();
@@ -53,6 +64,14 @@ int fact_children(const struct facts_look *look, json_t **ret, struct rye_err *e
 	*ret = json_object();
 	r = threads_children(look->facts->env.threads, look->id, add_child, *ret, err);
 	return memory_result(since, r, err);
+}
+
+uint64_t fact_tools_state(const struct facts_look *look)
+{
+	auto_trust struct trust *trust = trust_get(look->facts->env.items->trust);
+	uint64_t state = facts_file_state(HASH_BASIS, look->thread.dir, "capabilities.md");
+
+	return state ? hash_add(state, trust->generation) : 0;
 }
 
 /* One that was changed since, or whose key is not trusted, offers nothing. */
@@ -81,6 +100,17 @@ int fact_tools(const struct facts_look *look, json_t **ret, struct rye_err *err)
 	return memory_check(since, err);
 }
 
+/* The pointer to the index, which is named by what is in it. */
+uint64_t fact_artifacts_state(const struct facts_look *look)
+{
+	auto_close int ai = facts_ai(look->facts, NULL);
+	auto_buf struct rye_buf path = RYE_BUF_INIT;
+
+	facts_artifacts_path(look, &path);
+	return ai < 0 || path.failed ? 0 : facts_file_state(HASH_BASIS, ai, path.data);
+}
+
+/* A leaf is the digest of its bytes. */
 int fact_artifacts(const struct facts_look *look, json_t **ret, struct rye_err *err)
 {
 	auto_close int ai = facts_ai(look->facts, err);
@@ -98,7 +128,7 @@ int fact_artifacts(const struct facts_look *look, json_t **ret, struct rye_err *
 		char name[128];
 
 		facts_name(key, name);
-		json_sets(*ret, name, key);
+		json_sets(*ret, name, json_str(entry, "blob_hash"));
 	}
 	return memory_check(since, err);
 }
@@ -109,7 +139,7 @@ int fact_artifact(const struct facts_look *look, const char *value, struct rye_b
 	auto_close int ai = facts_ai(look->facts, err);
 	const struct record record = facts_record(look, ai);
 	auto_blob struct rye_blob *bytes = NULL;
-	int r = ai < 0 ? ai : artifact_get(&record, value, &bytes, err);
+	int r = ai < 0 ? ai : artifact_blob(&record, value, &bytes, err);
 
 	if (!r)
 		buf_add(out, bytes->data, bytes->len);

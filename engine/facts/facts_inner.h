@@ -43,7 +43,7 @@ typedef int (*facts_tree_fn)(const struct facts_look *look, json_t **ret, struct
 /* A leaf's bytes, of its string. */
 typedef int (*facts_leaf_fn)(const struct facts_look *look, const char *value, struct rye_buf *out,
 			     struct rye_err *err);
-/* Of all that a text is made of; 0: it cannot be told from what it was. */
+/* Of all that a text or a tree is made of; 0: it cannot be told from what it was. */
 typedef uint64_t (*facts_state_fn)(const struct facts_look *look);
 
 /* One name in a thread's directory, or in state/threads. */
@@ -54,16 +54,29 @@ struct facts_row {
 	facts_text_fn text; /* a link's: the thread's id */
 	facts_tree_fn tree; /* a directory; a new reference to a frozen document */
 	facts_leaf_fn leaf; /* NULL: the string itself */
-	facts_state_fn state; /* of a text that takes long; NULL: it is made each time */
+	facts_state_fn state; /* of what takes long to make; NULL: it is made each time */
 };
 
 /* facts_number of a directory of links; kept with them, for a lookup of each name asks for it. */
 uint64_t facts_root_number(const struct facts_look *look, const char *path);
 extern const struct facts_row facts_root_rows[]; /* facts_root.c; ends with a row without a name */
 
+/* The rows that have a tree and its state. */
+#define FACTS_KEPT 3
+
+/* A tree of the thread that was looked at last: a listing asks for it with each of its names. */
+struct facts_kept {
+	const struct facts_row *row; /* NULL: the place is free */
+	char id[THREAD_ID_MAX];
+	uint64_t state;
+	uint64_t number; /* of the tree's own names */
+	json_t *tree;
+};
+
 struct facts {
 	struct facts_env env;
 	pthread_mutex_t lock;
+	struct facts_kept kept[FACTS_KEPT]; /* facts.c */
 	/* of one transcript, the last that was read: facts_story.c */
 	struct stat story_stat;
 	json_t *story;
@@ -77,6 +90,8 @@ void facts_name(const char *text, char ret[128]);
 /* The thread's record for the functions of record.h that only read; ai: a descriptor, or -1. */
 struct record facts_record(const struct facts_look *look, int ai);
 int facts_ai(const struct facts *facts, struct rye_err *err); /* a new descriptor */
+/* Below .ai: the file that there is when the thread has artifacts. */
+void facts_artifacts_path(const struct facts_look *look, struct rye_buf *out);
 
 /*
  * For a facts_state_fn: the state with that of a file in the directory. 0: it has changed just now, and
@@ -115,8 +130,11 @@ uint64_t fact_transcript_state(const struct facts_look *look);
 int fact_parent(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);
 int fact_chain(const struct facts_look *look, json_t **ret, struct rye_err *err);
 int fact_children(const struct facts_look *look, json_t **ret, struct rye_err *err);
+uint64_t fact_children_state(const struct facts_look *look);
 int fact_tools(const struct facts_look *look, json_t **ret, struct rye_err *err);
+uint64_t fact_tools_state(const struct facts_look *look);
 int fact_artifacts(const struct facts_look *look, json_t **ret, struct rye_err *err);
+uint64_t fact_artifacts_state(const struct facts_look *look);
 int fact_artifact(const struct facts_look *look, const char *value, struct rye_buf *out,
 		  struct rye_err *err);
 

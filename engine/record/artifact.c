@@ -133,29 +133,16 @@ int artifact_index(const struct record *record, json_t **ret, struct rye_err *er
 	return r;
 }
 
-static int read_blob(const struct record *record, const char *hash, struct rye_blob **ret,
-		     struct rye_err *err)
+int artifact_blob(const struct record *record, const char *hash, struct rye_blob **ret,
+		  struct rye_err *err)
 {
 	char path[OBJECT_PATH];
 
+	if (!is_digest(hash))
+		return rye_fail(err, RYE_NOT_FOUND, "no such artifact of thread %.600s",
+				record->id);
 	object_path("blobs", hash, "", path);
 	return read_object(record, path, hash, ret, err);
-}
-
-int artifact_get(const struct record *record, const char *key, struct rye_blob **ret,
-		 struct rye_err *err)
-{
-	auto_json json_t *entries = NULL;
-	const char *hash;
-	int r = artifact_index(record, &entries, err);
-
-	if (r)
-		return r;
-	hash = json_str(json_object_get(entries, key), "blob_hash");
-	if (!is_digest(hash))
-		return rye_fail(err, RYE_NOT_FOUND, "no artifact %.200s of thread %.600s", key,
-				record->id);
-	return read_blob(record, hash, ret, err);
 }
 
 /* ---- writing ---- */
@@ -311,6 +298,6 @@ int answer_whole(const struct record *record, const json_t *kept, json_t **ret, 
 	}
 	if (!is_digest(hash))
 		return rye_fail(err, RYE_INVALID, "an answer's artifact is no digest");
-	r = read_blob(record, hash, &blob, err);
+	r = artifact_blob(record, hash, &blob, err);
 	return r ? r : record_parse((struct rye_span){ blob->data, blob->len }, 0, hash, ret, err);
 }

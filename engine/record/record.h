@@ -285,9 +285,9 @@ int artifact_put(const struct record *record, const struct artifact *what, const
 		 char ret_key[ARTIFACT_KEY_MAX], struct rye_err *err);
 /* {key: {blob_hash, content_hash, tool_name}}; empty when the thread stored none. */
 int artifact_index(const struct record *record, json_t **ret, struct rye_err *err);
-/* Its bytes, checked against their name. */
-int artifact_get(const struct record *record, const char *key, struct rye_blob **ret,
-		 struct rye_err *err);
+/* Its bytes, checked against their name, by what the index has as blob_hash. */
+int artifact_blob(const struct record *record, const char *hash, struct rye_blob **ret,
+		  struct rye_err *err);
 
 /* A model's answer as a transcript has it: a new reference to it or, when it is longer than ANSWER_INLINE
  * bytes, all but its `blocks`, with the digest of the whole as `artifact`. */

@@ -174,17 +174,27 @@ static int64_t cost_ns(struct bench *b, const char *path)
 	struct timespec from, to;
 	int64_t best = INT64_MAX;
 
-	look(b, path, NULL);
+	rye_blob_unref(look(b, path, NULL).blob);
 	for (int i = 0; i < 40; i++) {
+		struct rye_thread_entry entry;
 		int64_t took;
 
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
-		look(b, path, NULL);
+		entry = look(b, path, NULL);
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
 		took = (to.tv_sec - from.tv_sec) * 1000000000ll + to.tv_nsec - from.tv_nsec;
 		best = took < best ? took : best;
+		rye_blob_unref(entry.blob);
 	}
 	return best;
+}
+
+/* A look at a directory of many names must not make them all anew. */
+static void costs_as_much(const char *path, size_t n, int64_t few_ns, int64_t many_ns)
+{
+	if (many_ns > 3 * few_ns)
+		fail_msg("a look at %s of %zu names takes %lld ns, at those of one %lld", path, n,
+			 (long long)many_ns, (long long)few_ns);
 }
 
 /* `ls -l turns` looks at the directory for each of them. */
@@ -192,17 +202,139 @@ static void turns_cost_no_more_when_they_are_many(void **state)
 {
 	struct bench *b = *state;
 	uint64_t two = look(b, "turns", NULL).number, many;
-	int64_t few_ns = cost_ns(b, "turns"), many_ns;
+	int64_t few_ns = cost_ns(b, "turns");
 
 	put_more(b, "a/transcript.jsonl", TURN, 20000);
 	many = look(b, "turns", NULL).number;
 	assert_int_not_equal(two, many);
 	assert_int_equal(look(b, "turns", NULL).number, many);
-	many_ns = cost_ns(b, "turns");
-	if (many_ns > 3 * few_ns)
-		fail_msg("a look at 20 002 turns takes %lld ns, at 2 %lld", (long long)many_ns,
-			 (long long)few_ns);
+	costs_as_much("turns", 20002, few_ns, cost_ns(b, "turns"));
 	assert_int_equal(look(b, "turns/20002", NULL).sort, RYE_THREAD_DIR);
+}
+
+#define MANY 2000
+
+static void add_child(struct bench *b, int n)
+{
+	char id[40];
+	const struct registry_new row = { .id = id, .directive = "x", .parent_id = "a" };
+
+	snprintf(id, sizeof(id), "child-%d", n);
+	assert_works(&told_err, registry_add(b->db, &row, &told_err));
+}
+
+static void children_cost_no_more_when_they_are_many(void **state)
+{
+	struct bench *b = *state;
+	uint64_t one, number;
+	int64_t few_ns;
+
+	add_child(b, 0);
+	one = look(b, "children", NULL).number;
+	few_ns = cost_ns(b, "children");
+	for (int i = 1; i < MANY; i++)
+		add_child(b, i);
+	number = look(b, "children", NULL).number;
+	assert_int_not_equal(number, one);
+	assert_int_equal(look(b, "children", NULL).number, number);
+	costs_as_much("children", MANY, few_ns, cost_ns(b, "children"));
+	add_child(b, MANY);
+	assert_int_not_equal(look(b, "children", NULL).number, number);
+	rye_blob_unref(look(b, "children/child-2000", NULL).blob);
+}
+
+static int64_t bench_now(void *arg)
+{
+	return *(const int64_t *)arg;
+}
+
+/* The thread's record, for what its runner writes. */
+static struct record record_open(struct bench *b, struct key_secret *key, int64_t *now)
+{
+	struct record record = { .id = "a", .key = key, .now_us = bench_now, .now_arg = now };
+	char path[400];
+
+	*now = INT64_C(1767323045000000);
+	place_key(0, key);
+	snprintf(path, sizeof(path), "%s/.ai", b->place.place.project);
+	record.ai = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	in_thread(b, "a", path);
+	record.dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return record;
+}
+
+static void record_close(struct record *record)
+{
+	close(record->ai);
+	close(record->dir);
+}
+
+static void put_tools(const struct record *record, int n)
+{
+	auto_json json_t *tools = json_array();
+
+	for (int i = 0; i < n; i++) {
+		char name[20];
+
+		snprintf(name, sizeof(name), "tool_%d", i);
+		json_array_append_new(tools, json_pack("{s:s, s:{}}", "name", name, "schema"));
+	}
+	assert_works(&told_err, capabilities_md_write(record, tools, NULL, &told_err));
+}
+
+static void tools_cost_no_more_when_they_are_many(void **state)
+{
+	struct bench *b = *state;
+	auto_key struct key_secret key;
+	int64_t now, few_ns;
+	struct record record = record_open(b, &key, &now);
+	uint64_t one;
+
+	put_tools(&record, 1);
+	usleep(30000); /* from now on a change has another time stamp */
+	one = look(b, "tools", NULL).number;
+	few_ns = cost_ns(b, "tools");
+	put_tools(&record, MANY);
+	assert_int_not_equal(look(b, "tools", NULL).number, one);
+	usleep(30000); /* as above */
+	costs_as_much("tools", MANY, few_ns, cost_ns(b, "tools"));
+	rye_blob_unref(look(b, "tools/tool_1999.json", NULL).blob);
+	put_tools(&record, 1);
+	assert_int_equal(look(b, "tools", NULL).number, one);
+	record_close(&record);
+}
+
+static void put_artifacts(const struct record *record, int from, int to)
+{
+	for (int i = from; i < to; i++) {
+		auto_json json_t *value = json_integer(i);
+		char id[20], key[ARTIFACT_KEY_MAX];
+		const struct artifact what = { .call_id = id, .tool_name = "t" };
+
+		snprintf(id, sizeof(id), "call_%d", i);
+		assert_works(&told_err, artifact_put(record, &what, value, key, &told_err));
+	}
+}
+
+static void artifacts_cost_no_more_when_they_are_many(void **state)
+{
+	struct bench *b = *state;
+	auto_key struct key_secret key;
+	int64_t now, few_ns, file_ns;
+	struct record record = record_open(b, &key, &now);
+	uint64_t one;
+
+	put_artifacts(&record, 0, 1);
+	usleep(30000); /* from now on a change has another time stamp */
+	one = look(b, "artifacts", NULL).number;
+	few_ns = cost_ns(b, "artifacts");
+	file_ns = cost_ns(b, "artifacts/call_0");
+	put_artifacts(&record, 1, 500);
+	assert_int_not_equal(look(b, "artifacts", NULL).number, one);
+	usleep(30000); /* as above */
+	costs_as_much("artifacts", 500, few_ns, cost_ns(b, "artifacts"));
+	costs_as_much("artifacts/call_0", 500, file_ns, cost_ns(b, "artifacts/call_0"));
+	record_close(&record);
 }
 
 int main(void)
@@ -211,6 +343,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_long_text_is_made_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_changes_now_is_made_anew, setup, teardown),
 		cmocka_unit_test_setup_teardown(turns_cost_no_more_when_they_are_many, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(children_cost_no_more_when_they_are_many, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(tools_cost_no_more_when_they_are_many, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(artifacts_cost_no_more_when_they_are_many, setup,
 						teardown),
 	};
 

@@ -660,11 +660,11 @@ static void thread_T25_large_results(void **state)
 	assert_int_equal(count_files(path), 1);
 	assert_works(&told_err, artifact_index(&talk->r.record, &entries, &told_err));
 	assert_int_equal(json_object_size(entries), 2);
-	assert_works(&told_err, artifact_get(&talk->r.record, "c0", &blob, &told_err));
+	assert_works(&told_err, record_artifact(&talk->r.record, "c0", &blob, &told_err));
 	back = json_parse((struct rye_span){ blob->data, blob->len }, 0, "blob", NULL);
 	assert_true(json_equal(back, result));
 	assert_refused(&told_err, RYE_NOT_FOUND,
-		       artifact_get(&talk->r.record, "c1", &blob, &told_err));
+		       record_artifact(&talk->r.record, "c1", &blob, &told_err));
 	free(big);
 }
 
@@ -739,9 +739,9 @@ static void damaged_artifacts(void **state)
 	hash = json_str(json_object_get(entries, key), "blob_hash");
 	snprintf(path, sizeof(path), "state/objects/blobs/%.2s/%.2s/%s", hash, hash + 2, hash);
 	place_text(talk->r.p.project, path, "other bytes");
-	assert_refused(&err, RYE_MODIFIED, artifact_get(&talk->r.record, key, &blob, &err));
+	assert_refused(&err, RYE_MODIFIED, record_artifact(&talk->r.record, key, &blob, &err));
 	place_text(talk->r.p.project, "state/objects/refs/artifacts/" RECORD_ID ".json", "{}");
-	assert_refused(&err, RYE_INVALID, artifact_get(&talk->r.record, key, &blob, &err));
+	assert_refused(&err, RYE_INVALID, record_artifact(&talk->r.record, key, &blob, &err));
 }
 
 /* ---- names ---- */

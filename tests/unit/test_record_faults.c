@@ -300,7 +300,7 @@ static void look_through(struct work *w)
 	assert_int_equal(text->data[text->len - 1], '\n');
 	chronicle_check(&w->r.record, (struct rye_span){ text->data, text->len }, NULL, &check);
 	assert_true(check.code == RYE_OK || check.code == RYE_UNCOVERED);
-	assert_int_equal(artifact_get(&w->r.record, "c", &artifact, &w->err), 0);
+	assert_int_equal(record_artifact(&w->r.record, "c", &artifact, &w->err), 0);
 	assert_int_equal(seal_check(&seal, &turn, &w->err), 0);
 	look_limits(w);
 	look_other(w);
