@@ -27,6 +27,7 @@ struct chronicle {
 	const struct record *record;
 	int fd;
 	uint64_t size;
+	uint64_t heard; /* of it: the pieces of the answer that comes */
 	struct sha_run *run; /* of the first `size` bytes */
 	char head[SHA_HEX];
 	pthread_t syncer; /* while `syncing`; what follows is its, until it is joined */
@@ -91,7 +92,7 @@ static int chronicle_unread(const struct record *record, int r, struct rye_err *
 		return rye_fail_sys(err, -r, "%.700s/" TRANSCRIPT_FILE, record->id);
 	return rye_fail(err, RYE_TOO_BIG,
 			"%.700s/" TRANSCRIPT_FILE " has more than %u MiB: it is shown as it is, "
-			"but neither taken apart nor checked",
+			"but neither taken apart, checked nor gone on with",
 			record->id, RYE_BUF_CAP >> 20);
 }
 
@@ -289,13 +290,56 @@ static bool is_ending(const char *type)
 	return !strncmp(type, "thread_", strlen("thread_")) || !strcmp(type, "checkpoint");
 }
 
+/* What is longer is itself what there is no room for; else the transcript is full of many. */
+#define EVENT_LONG (1u << 20)
+
+static const char *event_name(const char *type)
+{
+	static const struct {
+		const char *type, *name;
+	} names[] = {
+		{ "cognition_in", "a message" },
+		{ "cognition_out", "the model's answer" },
+		{ "token_delta", "the model's answer" },
+		{ "tool_call_result", "a tool's result" },
+		{ "tool_call_start", "a call of the model's" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(type, names[i].type))
+			return names[i].name;
+	return "an event";
+}
+
+/* len 0: it is longer than can be written at all */
+static int append_refuse(const struct chronicle *chronicle, const char *type, uint64_t len,
+			 struct rye_err *err)
+{
+	const char *id = chronicle->record->id;
+	unsigned limit = TRANSCRIPT_MAX >> 20;
+
+	if (len && len < EVENT_LONG)
+		return rye_fail(err, RYE_TOO_BIG,
+				"%.300s/" TRANSCRIPT_FILE " has the %u MiB that a thread "
+				"writes at most; " MEND_WITH "ryefs threads resume %.300s go on",
+				id, limit, id);
+	return rye_fail(err, RYE_TOO_BIG,
+			"%s is too long: it takes %s%u MiB of " TRANSCRIPT_FILE
+			", for the whole of "
+			"which a thread has %u; the directive has to ask for less at once",
+			event_name(type), len ? "" : "more than ",
+			(unsigned)((len ? len : RYE_BUF_CAP) >> 20), limit);
+}
+
 static int append_event(struct chronicle *chronicle, const char *type, json_t *payload, bool ending,
 			struct rye_err *err)
 {
 	unsigned long since = memory_failures();
 	const struct record *record = chronicle->record;
+	uint64_t before = strcmp(type, "token_delta") != 0 ? 0 : chronicle->heard;
 	auto_buf struct rye_buf line = RYE_BUF_INIT;
 	auto_json json_t *doc = json_object();
+	int r;
 
 	json_set(doc, "timestamp", json_real((double)record_now(record) / 1e6));
 	json_sets(doc, "thread_id", record->id);
@@ -306,9 +350,10 @@ static int append_event(struct chronicle *chronicle, const char *type, json_t *p
 	if (memory_check(since, err))
 		return -(int)RYE_IO;
 	if (line.failed || chronicle->size + line.len > (ending ? RYE_BUF_CAP : TRANSCRIPT_MAX))
-		return rye_fail(err, RYE_TOO_BIG, "%.700s/" TRANSCRIPT_FILE ": more than %u bytes",
-				record->id, TRANSCRIPT_MAX);
-	return append_line(chronicle, (struct rye_span){ line.data, line.len }, err);
+		return append_refuse(chronicle, type, line.failed ? 0 : before + line.len, err);
+	r = append_line(chronicle, (struct rye_span){ line.data, line.len }, err);
+	chronicle->heard = strcmp(type, "token_delta") != 0 ? 0 : before + line.len;
+	return r;
 }
 
 int chronicle_event(struct chronicle *chronicle, const char *type, json_t *payload,

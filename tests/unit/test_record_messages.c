@@ -117,9 +117,49 @@ static void a_full_transcript_can_end(void **state)
 	assert_works(&told_err, chronicle_open(&r.record, &t, &told_err));
 	assert_refused(&told_err, RYE_TOO_BIG,
 		       chronicle_event(t, "cognition_out", json_object(), &told_err));
+	assert_string_equal(told_err.msg,
+			    RECORD_ID "/transcript.jsonl has the 63 MiB that a thread writes at "
+				      "most; mend with: ryefs threads resume " RECORD_ID " go on");
 	assert_int_equal(chronicle_close_calls(t, span_of(call), "no room", NULL), 1);
 	assert_works(&told_err, chronicle_event(t, "thread_error", json_object(), &told_err));
 	assert_works(&told_err, chronicle_checkpoint(t, 1, &told_err));
+	chronicle_close(t);
+	record_place_drop(&r);
+}
+
+/* {text: …}, so long. */
+static json_t *said(size_t size)
+{
+	auto_free char *text = malloc(size + 1);
+
+	memset(text, 'x', size);
+	text[size] = 0;
+	return json_pack("{s:s}", "text", text);
+}
+
+/* Heard in pieces and then told whole, one answer may take all the room that there is. */
+static void what_is_too_long_is_named(void **state)
+{
+	struct record_place r;
+	struct chronicle *t = NULL;
+
+	record_place_make(&r, RECORD_ID);
+	assert_works(&told_err, chronicle_open(&r.record, &t, &told_err));
+	for (int i = 0; i < 2; i++)
+		assert_works(&told_err,
+			     chronicle_event(t, "token_delta", said(20 << 20), &told_err));
+	assert_refused(&told_err, RYE_TOO_BIG,
+		       chronicle_event(t, "token_delta", said(30 << 20), &told_err));
+	assert_string_equal(
+		told_err.msg,
+		"the model's answer is too long: it takes 70 MiB of transcript.jsonl, for "
+		"the whole of which a thread has 63; the directive has to ask for less at "
+		"once");
+	assert_refused(&told_err, RYE_TOO_BIG,
+		       chronicle_event(t, "tool_call_start", said(30 << 20), &told_err));
+	assert_non_null(
+		strstr(told_err.msg, "a call of the model's is too long: it takes 30 MiB "));
+	assert_works(&told_err, chronicle_event(t, "thread_error", json_object(), &told_err));
 	chronicle_close(t);
 	record_place_drop(&r);
 }
@@ -149,6 +189,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_full_transcript_can_end),
+		cmocka_unit_test(what_is_too_long_is_named),
 		cmocka_unit_test(messages_that_are_none),
 		cmocka_unit_test(thread_F01_retried_input),
 		cmocka_unit_test(thread_T29_trimming),

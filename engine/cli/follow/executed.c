@@ -193,8 +193,8 @@ static int executed_badly(struct cli *cli, const struct executed *executed)
 		mend = mend_with("ryefs threads resume %s go on", thread);
 		return cli_complain(cli, CLI_FAILED, mend, "thread %s was cancelled", thread);
 	}
-	/* what does not fit into a model's window is mended in the directive */
-	if (outcome->code == RYE_TOO_BIG && *thread) {
+	/* what does not fit into a model's window, or a transcript, is mended in the directive */
+	if (outcome->code == RYE_TOO_BIG && *thread && !strstr(outcome->message, MEND_WITH)) {
 		mend = editing_mend(cli, executed->ref);
 		return cli_complain(cli, CLI_FAILED, mend, "%s", outcome->message);
 	}
