@@ -411,14 +411,54 @@ static bool fill_media(struct wire_write *w, const json_t *image)
 	return true;
 }
 
+/* Of a user's words alone; NULL: it has other blocks, or is no user's. */
+static const json_t *words_of(const json_t *message)
+{
+	const json_t *blocks = json_object_get(message, "blocks");
+	const json_t *block = json_array_get(blocks, 0);
+
+	return message_is(message, "user") && json_array_size(blocks) == 1 &&
+			       block_is(block, "text") ?
+		       block :
+		       NULL;
+}
+
+/*
+ * The messages with what a user said behind what a user said as one: a resumed thread has not answered its
+ * prompt, and templates of local models want user and assistant by turns. A new reference.
+ */
+static json_t *messages_by_turns(const json_t *messages)
+{
+	json_t *list = json_array(), *message;
+	size_t i;
+
+	json_array_foreach((json_t *)messages, i, message) {
+		const json_t *words = words_of(message);
+		const json_t *before = json_array_get(list, json_array_size(list) - 1);
+
+		before = words ? words_of(before) : NULL;
+		if (!before) {
+			json_array_append(list, message);
+			continue;
+		}
+		json_array_set_new(list, json_array_size(list) - 1,
+				   json_pack("{s:s, s:[{s:s, s:o}]}", "role", "user", "blocks",
+					     "kind", "text", "text",
+					     json_sprintf("%s\n\n%s", json_str(before, "text"),
+							  json_str(words, "text"))));
+	}
+	return list;
+}
+
 static bool fill_messages(struct wire_write *w, const json_t *none)
 {
 	const struct wire *wire = w->provider->wire;
-	size_t i, n = json_array_size(w->request->messages);
+	auto_json json_t *messages = messages_by_turns(w->request->messages);
+	size_t i, n = json_array_size(messages);
 	const json_t *message;
 
 	(void)none;
-	json_array_foreach(w->request->messages, i, message) {
+	json_array_foreach(messages, i, message) {
 		w->blocks = json_object_get(message, "blocks");
 		w->own = message_is(message, "assistant");
 		w->last = i + 1 == n;

@@ -129,10 +129,22 @@ is "nothing else was refused" "$(refusals)" ""
 # ---- a server on this machine, which is more particular about roles ----
 kill "$MODEL"
 rm -f "$T/asked"
-jq '.vendor = "local"' "$T/script.json" >"$T/script.new"
+jq '.vendor = "local" | .lanes.lane_left = [{"text": "I", "hang": 1}, {"text": "I went on."}]' "$T/script.json" >"$T/script.new"
 mv "$T/script.new" "$T/script.json"
 agent_serve
 export RYE_LOCAL_URL=http://127.0.0.1:$PORT
 bundled local-model
+agent_directive left '    <model tier="local-model"/>
+  </metadata>' <<<'Say it, lane_left.'
+agent_sign
+id=$(run execute directive:left --fork --async -q)
+until_true eval '[ "$(asks lane_left)" = 1 ]'
+pid=$(jq .pid "$P/.ai/state/threads/$id/runner.json")
+kill -9 "$pid"
+until_true test ! -e "/proc/$pid/exe"
+next=$(run threads resume "$id" "go on" -q)
+is "one that had said nothing is gone on with" "$(run threads wait "$next")" completed
+has "its prompt and what it is told now are one message" \
+  "$(jq -c 'select(.body) | .body.messages[-1].content' "$T/asked" | tail -n 1)" 'lane_left.' '\n\ngo on'
 is "nor is anything there" "$(refusals)" ""
 finish

@@ -643,6 +643,9 @@ def openai_chat(body, vendor):
             continue
         want(not left, "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
              f"'tool_call_id'. The following tool_call_ids did not have response messages: {', '.join(left)}", param=at)
+        if vendor == "local":
+            want(role != "user" or not i or body["messages"][i - 1]["role"] != "user",
+                 "Conversation roles must alternate user/assistant/user/assistant/...", kind="server_error")
         users += role == "user"
         if role == "assistant":
             left = chat_calls(message, at)

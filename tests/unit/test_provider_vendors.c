@@ -14,6 +14,10 @@
 
 #define ANY_ANSWER "[{\"text\": \"a\"}, {\"text\": \"b\"}, {\"text\": \"c\"}]"
 
+#define FIVE_ANSWERS                                                                    \
+	"[{\"text\": \"a\"}, {\"text\": \"b\"}, {\"text\": \"c\"}, {\"text\": \"d\"}, " \
+	"{\"text\": \"e\"}]"
+
 static void is_taken(struct provider_place *p)
 {
 	const struct provider_result *got = model_attempt(p);
@@ -480,6 +484,36 @@ static void huge_schemas(void **state)
 	assert_int_equal(json_array_size(json_object_get(schema, "required")), 20000);
 }
 
+/* A resumed thread's prompt is unanswered, or two words came: templates of local models refuse a second one. */
+static void words_behind_words(void **state)
+{
+	struct provider_place *p = *state;
+	auto_json json_t *row = NULL;
+	const json_t *sent;
+
+	provider_serve_as(p, "vendor_server.py",
+			  "{\"vendor\": \"local\", \"answers\": " FIVE_ANSWERS "}");
+	for (size_t i = 0; i < ARRAY_SIZE(provider_wires); i++) {
+		model_open(p, provider_wires[i], "");
+		json_array_append_new(p->messages, user_message("on"));
+		json_array_append_new(p->messages,
+				      json_pack("{s:s, s:[{s:s, s:s}]}", "role", "assistant",
+						"blocks", "kind", "text", "text", "I do."));
+		json_array_append_new(p->messages, user_message("up"));
+		json_array_append_new(p->messages, user_message("and away"));
+		is_taken(p);
+		json_decref(p->messages);
+		provider_free(p->provider);
+		p->provider = NULL;
+		p->messages = NULL;
+	}
+	row = logged_request(p, 3);
+	sent = json_object_get(json_object_get(row, "body"), "messages");
+	assert_int_equal(json_array_size(sent), 3);
+	assert_string_equal(json_str(json_array_get(sent, 0), "content"), "go\n\non");
+	assert_string_equal(json_str(json_array_get(sent, 2), "content"), "up\n\nand away");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -488,7 +522,7 @@ int main(void)
 		provider_test(words_about_tools),    provider_test(numbers_of_tools),
 		provider_test(keys_of_parameters),   provider_test(odd_schemas),
 		provider_test(schemas_of_no_object), provider_test(strict_tools),
-		cmocka_unit_test(huge_schemas),
+		cmocka_unit_test(huge_schemas),	     provider_test(words_behind_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
