@@ -127,11 +127,16 @@ static int no_match(const struct api_verify_survey *survey, struct rye_err *err)
 			survey->glob);
 }
 
-/* Keeps what is wanted, in front; an alias stands for its tool. */
+/* Keeps what is wanted, in front, each file once; an alias stands for its tool. */
 static void select_wanted(struct api_verify_survey *survey, struct index_docs *docs,
 			  struct index_item *item)
 {
+	const struct spaces *spaces = survey->rye->spaces;
+	uint64_t again = 0; /* bits; a space beyond them is only looked at again */
 	size_t n = 0;
+
+	for (size_t i = 0; i < MIN_OF(spaces->n, 64u); i++)
+		again |= (uint64_t)space_again(spaces, i) << i;
 
 	if (survey->kind != RYE_KIND__MAX && survey->glob && !is_glob(survey->glob) &&
 	    index_item(survey->rye->index, survey->kind, survey->glob, item)) {
@@ -141,7 +146,8 @@ static void select_wanted(struct api_verify_survey *survey, struct index_docs *d
 	for (size_t i = 0; i < docs->n; i++) {
 		struct index_doc swap = docs->v[i];
 
-		if (!api_verify_wanted(survey, &swap))
+		if ((swap.space < 64 && again >> swap.space & 1) ||
+		    !api_verify_wanted(survey, &swap))
 			continue;
 		docs->v[i] = docs->v[n];
 		docs->v[n++] = swap;

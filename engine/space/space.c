@@ -69,6 +69,19 @@ bool space_renew(const struct space *space)
 	return dup3(new, old, O_CLOEXEC) >= 0;
 }
 
+bool space_again(const struct spaces *spaces, size_t at)
+{
+	struct stat this, other;
+
+	if (fstat(space_fd(&spaces->v[at]), &this) < 0)
+		return false;
+	for (size_t i = 0; i < at; i++)
+		if (!fstat(space_fd(&spaces->v[i]), &other) && this.st_dev == other.st_dev &&
+		    this.st_ino == other.st_ino)
+			return true;
+	return false;
+}
+
 void spaces_close(struct spaces *spaces)
 {
 	if (!spaces)

@@ -44,6 +44,8 @@ bool spaces_nested(const struct spaces *spaces, const struct space *space);
 int space_fd(const struct space *space);
 /* .ai was replaced or removed: the same descriptor stands for what is there now. True: it was. */
 bool space_renew(const struct space *space);
+/* The same directory as a space before it: a project that is the home, a bundle that is named twice. */
+bool space_again(const struct spaces *spaces, size_t at);
 
 struct located {
 	const struct space *space;

@@ -40,6 +40,10 @@ started() {
 started lane_nap
 until_true test -e "$P/naps"
 wall -3600
+is "a clock of before 1970 is one" "$(clocked "$PY" -c 'import ctypes
+now = (ctypes.c_long * 2)()
+parts = [ctypes.CDLL(None).clock_gettime(0, now) or now[1] for _ in range(99)]
+print(now[0] < 0, 0 <= min(parts) <= max(parts) < 10**9)')" "True True"
 cost() { awk -v name="$1" '$1 == name { print ($2 >= 0 && $2 < 100) }' "$X/$id/$2"; }
 is "F36 the duration of one that works" "$(cost elapsed_seconds cost) $(cost duration_seconds limits)" "1 1"
 touch "$P/wake"

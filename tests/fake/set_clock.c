@@ -78,6 +78,9 @@ int SEEN clock_gettime(clockid_t id, struct timespec *ret)
 		return r;
 	ns = ret->tv_sec * NS_PER_S + ret->tv_nsec + more;
 	*ret = (struct timespec){ ns / NS_PER_S, ns % NS_PER_S };
+	/* before 1970 the seconds are negative, never their parts */
+	if (ret->tv_nsec < 0)
+		*ret = (struct timespec){ ret->tv_sec - 1, ret->tv_nsec + NS_PER_S };
 	return 0;
 }
 
