@@ -6,6 +6,7 @@
  * functions here before those of the library (tests/unit/meson.build), jansson's go through them.
  */
 #include "exec_tools.h"
+#include "own_crypto.h"
 
 #include "clock.h"
 #include "thread/thread_inner.h"
@@ -14,7 +15,6 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <malloc.h>
-#include <openssl/crypto.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -106,22 +106,6 @@ static int sqlite_begin(void *arg)
 
 static void sqlite_end(void *arg)
 {
-}
-
-/* So are OpenSSL's. */
-static void *crypto_malloc(size_t n, const char *file, int line)
-{
-	return malloc(n);
-}
-
-static void *crypto_realloc(void *old, size_t n, const char *file, int line)
-{
-	return realloc(old, n);
-}
-
-static void crypto_free(void *p, const char *file, int line)
-{
-	free(p);
 }
 
 /* ---- what a call said ---- */
@@ -692,7 +676,7 @@ int main(void)
 	};
 
 	sqlite3_config(SQLITE_CONFIG_MALLOC, &memory);
-	if (!CRYPTO_set_mem_functions(crypto_malloc, crypto_realloc, crypto_free))
+	if (!own_crypto())
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

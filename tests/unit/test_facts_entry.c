@@ -3,8 +3,7 @@
  * One look at a name of a thread's: its directories cost what they are, not what is in them, and a
  * text that takes long is made once for one state of what it is made of.
  */
-#include "exec_tools.h"
-#include "told.h"
+#include "thread_place.h"
 
 #include "clock.h"
 #include "facts/facts.h"
@@ -13,12 +12,6 @@
 #include <time.h>
 
 #define THREADS ".ai/state/threads"
-
-struct bench {
-	struct exec_place place;
-	struct rye *rye;
-	struct db *db;
-};
 
 static void in_thread(struct bench *b, const char *name, char ret[400])
 {
@@ -51,38 +44,16 @@ static void put_more(struct bench *b, const char *name, const char *text, int ti
 
 static int setup(void **state)
 {
-	struct bench *b = test_calloc(1, sizeof(*b));
 	const struct registry_new row = { .id = "a", .directive = "x" };
-	char path[400];
+	struct bench *b;
 
-	exec_place_make(&b->place);
-	b->rye = place_engine(&b->place.place, (struct rye_options){ 0 });
-	snprintf(path, sizeof(path), "%s/.ai", b->place.place.project);
-	mkdir(path, 0700);
-	snprintf(path, sizeof(path), "%s/.ai/state", b->place.place.project);
-	mkdir(path, 0700);
-	in_thread(b, "", path);
-	assert_int_equal(mkdir(path, 0700), 0);
-	in_thread(b, "a", path);
-	assert_int_equal(mkdir(path, 0700), 0);
-	in_thread(b, "registry.db", path);
-	assert_works(&told_err, registry_open(path, &b->db, &told_err));
+	bench_open(state);
+	b = *state;
 	assert_works(&told_err, registry_add(b->db, &row, &told_err));
 	assert_works(&told_err, registry_finish(b->db, "a", "completed", "{}", &told_err));
+	place_write(b->place.place.project, "state/threads/a/.keep", SPAN(""));
 	put_more(b, "a/thread.json", "{\"thread_id\": \"a\"}", 1);
 	put_more(b, "a/transcript.jsonl", TURN, 2);
-	*state = b;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct bench *b = *state;
-
-	db_close(b->db);
-	rye_close(b->rye);
-	nftw(b->place.place.base, place_remove_, 16, FTW_DEPTH | FTW_PHYS);
-	test_free(b);
 	return 0;
 }
 
@@ -340,16 +311,16 @@ static void artifacts_cost_no_more_when_they_are_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_long_text_is_made_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_changes_now_is_made_anew, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_long_text_is_made_once, setup, bench_close),
+		cmocka_unit_test_setup_teardown(what_changes_now_is_made_anew, setup, bench_close),
 		cmocka_unit_test_setup_teardown(turns_cost_no_more_when_they_are_many, setup,
-						teardown),
+						bench_close),
 		cmocka_unit_test_setup_teardown(children_cost_no_more_when_they_are_many, setup,
-						teardown),
+						bench_close),
 		cmocka_unit_test_setup_teardown(tools_cost_no_more_when_they_are_many, setup,
-						teardown),
+						bench_close),
 		cmocka_unit_test_setup_teardown(artifacts_cost_no_more_when_they_are_many, setup,
-						teardown),
+						bench_close),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
  * the error says why, and with the disk mended everything goes on. The same with the N-th allocation:
  * nothing is written of which a part was lost, and no secret that could not be taken out.
  */
+#include "own_crypto.h"
 #include "record_place.h"
 #include "told.h"
 
@@ -14,7 +15,6 @@
 #include "sign/sign.h"
 
 #include <errno.h>
-#include <openssl/crypto.h>
 #include <sys/uio.h>
 
 /* ---- calls that fail ---- */
@@ -51,22 +51,6 @@ WRAPPED(void *, calloc, (size_t n, size_t size), (n, size))
 WRAPPED(void *, realloc, (void *old, size_t size), (old, size))
 WRAPPED(char *, strdup, (const char *text), (text))
 WRAPPED(char *, strndup, (const char *text, size_t n), (text, n))
-
-/* OpenSSL's allocations are ours, too. */
-static void *crypto_malloc(size_t n, const char *file, int line)
-{
-	return malloc(n);
-}
-
-static void *crypto_realloc(void *old, size_t n, const char *file, int line)
-{
-	return realloc(old, n);
-}
-
-static void crypto_free(void *p, const char *file, int line)
-{
-	free(p);
-}
 
 ssize_t __real_write(int fd, const void *bytes, size_t n);
 ssize_t __wrap_write(int fd, const void *bytes, size_t n);
@@ -476,7 +460,7 @@ int main(void)
 		cmocka_unit_test(thread_F33_no_directory),
 	};
 
-	if (!CRYPTO_set_mem_functions(crypto_malloc, crypto_realloc, crypto_free))
+	if (!own_crypto())
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,43 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of the registry: made of their directories; of those that have none, when such a thread is over. */
-#include "exec_tools.h"
-#include "told.h"
-
-#include "record/record.h"
+#include "thread_place.h"
 
 #include <fcntl.h>
 #include <limits.h>
-
-struct bench {
-	struct exec_place place;
-	struct rye *rye;
-	struct db *db;
-};
-
-static int setup(void **state)
-{
-	struct bench *b = test_calloc(1, sizeof(*b));
-	char path[400];
-
-	exec_place_make(&b->place);
-	b->rye = place_engine(&b->place.place, (struct rye_options){ 0 });
-	place_write(b->place.place.project, "state/threads/.keep", SPAN(""));
-	snprintf(path, sizeof(path), "%s/.ai/state/threads/registry.db", b->place.place.project);
-	assert_works(&told_err, registry_open(path, &b->db, &told_err));
-	*state = b;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct bench *b = *state;
-
-	db_close(b->db);
-	rye_close(b->rye);
-	nftw(b->place.place.base, place_remove_, 16, FTW_DEPTH | FTW_PHYS);
-	test_free(b);
-	return 0;
-}
 
 static void insert(struct bench *b, const char *id, int64_t pid)
 {
@@ -296,18 +262,20 @@ static void children_stay_counted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_graph_goes_on_as_long_as_it_is_walked, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_result_says_how_its_thread_ended, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(any_other_row_waits_to_be_asked_for, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(the_end_is_that_of_the_directory, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_directory_needs_no_row, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_lock_counts_more_than_the_row, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_chain_is_linked_by_the_new_record, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(children_stay_counted, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_graph_goes_on_as_long_as_it_is_walked, bench_open,
+						bench_close),
+		cmocka_unit_test_setup_teardown(a_result_says_how_its_thread_ended, bench_open,
+						bench_close),
+		cmocka_unit_test_setup_teardown(any_other_row_waits_to_be_asked_for, bench_open,
+						bench_close),
+		cmocka_unit_test_setup_teardown(the_end_is_that_of_the_directory, bench_open,
+						bench_close),
+		cmocka_unit_test_setup_teardown(a_directory_needs_no_row, bench_open, bench_close),
+		cmocka_unit_test_setup_teardown(a_lock_counts_more_than_the_row, bench_open,
+						bench_close),
+		cmocka_unit_test_setup_teardown(a_chain_is_linked_by_the_new_record, bench_open,
+						bench_close),
+		cmocka_unit_test_setup_teardown(children_stay_counted, bench_open, bench_close),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
