@@ -5,6 +5,7 @@
  */
 #include "api/api_inner.h"
 
+#include "base/engine_options.h"
 #include "err.h"
 #include "memory.h"
 #include "secret/secret.h"
@@ -12,11 +13,6 @@
 #include "trust/trust.h"
 
 #include <string.h>
-
-static int api_sign_refuse(const char *what, struct rye_err *err)
-{
-	return rye_fail(err, RYE_DENIED, "%s is switched off (nosign)", what);
-}
 
 /* ---- many ---- */
 
@@ -59,7 +55,7 @@ int rye_sign_all(struct rye *rye, const struct rye_batch *batch, struct rye_err 
 				 .arg = &signing };
 
 	if (rye->opt.no_sign && !batch->dry)
-		return api_sign_refuse("signing", err);
+		return options_no_sign("signing", err);
 	if (!ask.space)
 		return rye_fail(err, RYE_NOT_FOUND, "there is no such space");
 	return sign_many(&rye->items, &ask, err);
@@ -81,7 +77,7 @@ int rye_put(struct rye *rye, const struct rye_put *put, struct rye_blob **ret, s
 
 	*ret = NULL;
 	if (rye->opt.no_sign && !put->dry)
-		return api_sign_refuse("signing", err);
+		return options_no_sign("signing", err);
 	if (!ask.space)
 		return rye_fail(err, RYE_NOT_FOUND, "there is no such space");
 	r = sign_put(&rye->items, &ask, &reply, err);
@@ -121,7 +117,7 @@ static void keys_changed(struct rye *rye)
 int rye_key_generate(struct rye *rye, enum rye_keygen how, char ret_fp[17], struct rye_err *err)
 {
 	if (rye->opt.no_sign)
-		return api_sign_refuse("making keys", err);
+		return options_no_sign("making keys", err);
 	return secret_keygen(rye->spaces, how, ret_fp, err);
 }
 
@@ -135,7 +131,7 @@ int rye_key_list(struct rye *rye, rye_key_fn fn, void *arg, struct rye_err *err)
 int rye_key_trust(struct rye *rye, const char *key, const char *owner, char ret_fp[17],
 		  struct rye_err *err)
 {
-	int r = rye->opt.no_sign ? api_sign_refuse("trusting keys", err) :
+	int r = rye->opt.no_sign ? options_no_sign("trusting keys", err) :
 				   keystore_trust(&rye->items, key, owner, ret_fp, err);
 
 	if (!r)
@@ -147,7 +143,7 @@ int rye_key_share(struct rye *rye, char ret_fp[17], struct rye_err *err)
 {
 	const struct space *project = api_sign_space_of(rye, RYE_PROJECT);
 	auto_key struct key_secret own = { 0 };
-	int r = rye->opt.no_sign ? api_sign_refuse("sharing keys", err) :
+	int r = rye->opt.no_sign ? options_no_sign("sharing keys", err) :
 				   keystore_load(rye->spaces, &own, err);
 
 	if (!r)
@@ -160,7 +156,7 @@ int rye_key_share(struct rye *rye, char ret_fp[17], struct rye_err *err)
 
 int rye_key_untrust(struct rye *rye, const char *fingerprint, struct rye_err *err)
 {
-	int r = rye->opt.no_sign ? api_sign_refuse("trusting keys", err) :
+	int r = rye->opt.no_sign ? options_no_sign("trusting keys", err) :
 				   keystore_untrust(&rye->items, fingerprint, err);
 
 	if (!r)
@@ -177,7 +173,7 @@ int rye_secret_check(const char *name, struct rye_err *err)
 
 int rye_secret_set(struct rye *rye, const char *name, struct rye_span value, struct rye_err *err)
 {
-	return rye->opt.no_sign ? api_sign_refuse("keeping secrets", err) :
+	return rye->opt.no_sign ? options_no_sign("keeping secrets", err) :
 				  secret_set(rye->spaces, name, value, err);
 }
 
@@ -190,6 +186,6 @@ int rye_secret_list(struct rye *rye, rye_secret_fn fn, void *arg, struct rye_err
 
 int rye_secret_remove(struct rye *rye, const char *name, struct rye_err *err)
 {
-	return rye->opt.no_sign ? api_sign_refuse("removing secrets", err) :
+	return rye->opt.no_sign ? options_no_sign("removing secrets", err) :
 				  secret_remove(rye->spaces, name, err);
 }

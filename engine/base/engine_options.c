@@ -118,3 +118,8 @@ void options_from_json(const json_t *doc, struct rye_options *ret)
 			set_member(ret, row, &number, sizeof(number));
 	}
 }
+
+int options_no_sign(const char *what, struct rye_err *err)
+{
+	return rye_fail(err, RYE_DENIED, "%s is switched off (nosign)", what);
+}

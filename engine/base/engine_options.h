@@ -18,4 +18,7 @@ void options_free(struct rye_options *own);
 json_t *options_to_json(const struct rye_options *opt);
 void options_from_json(const json_t *doc, struct rye_options *ret);
 
+/* RYE_DENIED: what no_sign switches off. */
+int options_no_sign(const char *what, struct rye_err *err);
+
 #endif

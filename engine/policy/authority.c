@@ -9,6 +9,7 @@
  */
 #include "policy/policy.h"
 
+#include "base/engine_options.h"
 #include "base/id.h"
 #include "memory.h"
 #include "scope.h"
@@ -74,7 +75,7 @@ static int authority_switched(const struct authority *authority, const struct ac
 	if (authority->no_run && act->runs)
 		return rye_fail(err, RYE_DENIED, "running is switched off (norun)");
 	if (authority->no_sign && act->signs)
-		return rye_fail(err, RYE_DENIED, "%s is switched off (nosign)", act->signs);
+		return options_no_sign(act->signs, err);
 	return 0;
 }
 
@@ -141,7 +142,7 @@ static int ask_thread(const json_t *bound, const struct authority_ask *ask, stru
 					    .id = ask->id,
 					    .writes = ask->act == ACT_COPY };
 
-	return capability_check(&all, NULL, err);
+	return capability_check(&all, err);
 }
 
 /* What holds reading as well: a thread's lists, and what a graph permits itself. */

@@ -251,16 +251,6 @@ static bool list_covers(const struct capability_ask *ask, const json_t *list, co
 	return capabilities_cover(list, required);
 }
 
-static int deny(const struct capability_ask *ask, json_t **ret_denial, struct rye_err *err,
-		const char *text)
-{
-	if (ret_denial)
-		*ret_denial = json_pack("{s:s, s:s, s:s}", "denied_action",
-					primary_of(ask->primary), "denied_kind", ask->kind,
-					"denied_item_id", ask->id ? ask->id : "");
-	return rye_fail(err, RYE_DENIED, "%s", text ? text : "Permission denied");
-}
-
 void capability_name(struct rye_buf *out, const char *primary, const char *kind, const char *id)
 {
 	buf_addf(out, "rye.%s", primary_of(primary));
@@ -286,16 +276,15 @@ static void put_denial(const struct capability_ask *ask, size_t level, const cha
 		buf_adds(out, " of a thread above");
 }
 
-int capability_check(const struct capability_ask *ask, json_t **ret_denial, struct rye_err *err)
+int capability_check(const struct capability_ask *ask, struct rye_err *err)
 {
 	auto_buf struct rye_buf required = RYE_BUF_INIT, why = RYE_BUF_INIT;
 	json_t *list;
 	size_t i;
 
 	if (ask->id && span_starts(span_of(ask->id), INTERNAL))
-		return ask->hook ? 0 :
-				   deny(ask, ret_denial, err,
-					"Permission denied: " INTERNAL " is for hooks alone");
+		return rye_fail(err, RYE_DENIED,
+				"Permission denied: " INTERNAL " is for hooks alone");
 	capability_name(&required, ask->primary, ask->kind, ask->id);
 	if (required.failed)
 		return memory_fail(err);
@@ -304,7 +293,8 @@ int capability_check(const struct capability_ask *ask, json_t **ret_denial, stru
 			continue;
 		if (err)
 			put_denial(ask, i, required.data, &why);
-		return deny(ask, ret_denial, err, why.len && !why.failed ? why.data : NULL);
+		return rye_fail(err, RYE_DENIED, "%s",
+				why.len && !why.failed ? why.data : "Permission denied");
 	}
-	return json_array_size(ask->lists) ? 0 : deny(ask, ret_denial, err, NULL);
+	return json_array_size(ask->lists) ? 0 : rye_fail(err, RYE_DENIED, "Permission denied");
 }

@@ -157,13 +157,9 @@ struct capability_ask {
 	const char *kind; /* "tool"; "" unknown */
 	const char *id; /* NULL: a query, which any capability of that kind covers */
 	bool writes; /* a fetch with a destination: only a capability that begins with rye.fetch. */
-	bool hook; /* asked for by a hook, not by the model */
 };
-/*
- * RYE_DENIED with the format's text; *ret_denial, when not NULL, then gets the members
- * denied_action, denied_kind, denied_item_id.
- */
-int capability_check(const struct capability_ask *ask, json_t **ret_denial, struct rye_err *err);
+/* RYE_DENIED with the format's text. What belongs to hooks is no model's. */
+int capability_check(const struct capability_ask *ask, struct rye_err *err);
 
 /* "rye.execute.tool.a.b"; id NULL: "rye.fetch.tool". */
 void capability_name(struct rye_buf *out, const char *primary, const char *kind, const char *id);

@@ -7,6 +7,7 @@
  */
 #include "mcp/items/items_inner.h"
 
+#include "base/engine_options.h"
 #include "memory.h"
 #include "scope.h"
 #include "space/space.h"
@@ -55,7 +56,7 @@ static int check_accepted(const struct server_run *run, const struct server_foun
 	char now[MCP_PIN_SIZE];
 
 	if (run->no_sign)
-		return rye_fail(err, RYE_DENIED, "signing is switched off (nosign)");
+		return options_no_sign("signing", err);
 	server_digest(run->ask, found, now);
 	if (*wanted && strcmp(wanted, now) != 0)
 		return rye_fail(err, RYE_TOOL_FAILED,
@@ -239,7 +240,7 @@ static void act_remove(const struct server_run *run, struct mcp_outcome *ret)
 	if (!was_accepted(run))
 		rye_fail(&err, RYE_DENIED, "remove deletes files: give accept: true");
 	else if (run->no_sign)
-		rye_fail(&err, RYE_DENIED, "what is signed may not be changed (nosign)");
+		options_no_sign("removing what is signed", &err);
 	buf_addf(&glob, "mcp/%s/*", server_name(run->ask));
 	buf_addf(&dir, "tools/mcp/%s", server_name(run->ask));
 	if (err.code == RYE_OK && path && !glob.failed && !dir.failed) {
