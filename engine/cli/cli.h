@@ -7,6 +7,7 @@
 #define RYE_CLI_CLI_H
 
 #include "base/json.h"
+#include "cli/speak.h"
 
 #include <rye/ryefs.h>
 
@@ -21,8 +22,10 @@ struct cli;
 
 typedef int cli_fn(struct cli *cli);
 
-extern cli_fn verb_complete, verb_diff, verb_doctor, verb_edit, verb_execute, verb_fetch, verb_init;
-extern cli_fn verb_keygen, verb_keys, verb_mcp, verb_merge, verb_minder, verb_new, verb_search;
+extern cli_fn verb_complete, verb_completion, verb_diff, verb_doctor, verb_edit, verb_execute,
+	verb_fetch, verb_init;
+extern cli_fn verb_keygen, verb_keys, verb_list, verb_mcp, verb_merge, verb_minder, verb_new,
+	verb_search;
 extern cli_fn verb_secret, verb_sign, verb_thread_run, verb_threads, verb_trust, verb_umount;
 extern cli_fn verb_untrust, verb_verify;
 
@@ -52,8 +55,10 @@ struct cli_opts {
 	const char *project, *user, *system, *env;
 	bool compat, venv, json, quiet, help;
 	bool all, async, dry_run, force, forget, fork, output, sample, take, text, trace, yes, ask;
+	bool running;
 	bool aliases, allow_sign, http, no_prompts, no_resources, read_only;
-	const char *from, *lang, *limit, *owner, *port, *socket, *space, *to, *token;
+	const char *color, *from, *lang, *limit, *of, *older, *owner, *port, *since, *socket,
+		*space, *to, *token;
 };
 
 struct cli_verb {
@@ -61,6 +66,7 @@ struct cli_verb {
 	const char *usage; /* what follows the name */
 	const char *help; /* one line */
 	const char *more; /* paragraphs of --help, or NULL */
+	const char *examples; /* lines that can be typed in a workspace with the sample items */
 	const char *seek; /* what helps when something is not found, or NULL */
 	unsigned traits;
 	int min, max; /* operands; max -1: any number */
@@ -166,59 +172,6 @@ char *mend_edit(const struct cli *cli, const struct signed_file *file, const cha
 /* What helps against this code, the ref in REF's place. */
 char *cli_remedy(enum rye_code code, const char *ref);
 
-/* ---- speak.c ---- */
-
-struct out_column {
-	const char *key, *head; /* the first one's head "": without heads, indented */
-	bool right;
-	int most; /* a wider cell moves its own line alone; 0: the column is as wide as it wants */
-};
-void out_table(FILE *to, const json_t *rows, const struct out_column *columns, size_t n);
-
-/* "what; did you mean instead?", with the command as it was typed but for that word. */
-int cli_misspelt(struct cli *cli, const char *word, const char *instead, const char *what);
-struct cli_question {
-	const char *text, *mend; /* mend: with --yes, where no terminal can be asked */
-	const char *about, *otherwise; /* "NAME", "is as it was": said after a no */
-};
-/* Asks a person, unless --yes was said. CLI_OK: yes; or an exit status. */
-int cli_asks(struct cli *cli, const struct cli_question *question);
-/* A remark on stderr, unless -q. */
-void cli_note(struct cli *cli, const char *format, ...) RYE_PRINTF(2, 3);
-
-/* Text from files and names, with control characters made visible. */
-void out_text(FILE *to, const char *text);
-/*
- * What a model has said, in pieces as they come: on a terminal without what would steer it; elsewhere
- * byte for byte. A character that has come in part waits for the rest.
- */
-struct said {
-	char tail[4];
-	size_t n;
-};
-void said_put(struct said *said, struct rye_span text);
-void said_blob(const struct rye_blob *blob); /* all of it, with a newline at its end */
-/* One JSON value and a newline; indented when a person reads it. */
-void out_json(const json_t *value);
-/* {"status": "success", key: value}, or "value sentence" (NULL: nothing) for people. CLI_OK. */
-int out_success(struct cli *cli, const char *key, const char *value, const char *sentence);
-/* An array of objects: as JSON with --json, else a table; none: remark on an empty one, or NULL. CLI_OK. */
-int out_rows(struct cli *cli, const json_t *rows, const struct out_column *columns, size_t n,
-	     const char *none);
-void out_blob(FILE *to, const struct rye_blob *blob); /* with a newline at its end */
-
-/* ---- progress.c ---- */
-
-/* Draws when it has lasted longer than a second and stderr is a terminal. */
-struct progress {
-	struct cli *cli;
-	const char *what; /* "verifying" */
-	int64_t since_ms, drawn_ms;
-};
-void progress_start(struct progress *progress, struct cli *cli, const char *what);
-void progress_step(struct progress *progress, size_t done, size_t total);
-void progress_end(struct progress *progress);
-
 /* own_key.c: a new array of {fingerprint, owner, space, status, path}; NULL: why is in *err. */
 json_t *key_rows(struct cli *cli, struct rye_err *err);
 /* The first row with that status, and fingerprint (NULL: any); borrowed, NULL: none. */
@@ -249,7 +202,9 @@ json_t *ref_verdict_json(const struct rye_verdict *verdict);
  * A new array of these for all that the pattern names (NULL: all there is), with "refused" where the
  * signature does not hold; sorted by ref, the strongest space first. NULL: nothing, and why.
  */
-json_t *ref_verdicts(struct rye *rye, const char *pattern, struct rye_err *err);
+json_t *ref_verdicts(struct cli *cli, const char *pattern, struct rye_err *err);
+/* The same of an engine over another project. */
+json_t *ref_verdicts_of(struct cli *cli, struct rye *rye, const char *pattern, struct rye_err *err);
 
 /*
  * What a person typed: a ref or pattern is copied; the path of a file below an .ai/KINDS
@@ -299,15 +254,6 @@ int sign_ask(struct cli *cli, const struct rye_batch *batch, sign_ask_fn fn, voi
 /* hidden_line.c: one line from the terminal that standard input is. CUT: it had more than one line's room. */
 enum hidden_line { HIDDEN_NONE, HIDDEN_LINE, HIDDEN_CUT };
 enum hidden_line hidden_line(const char *prompt, struct rye_buf *ret);
-
-/* parameters.c: wrong parameters, and the call that would do. */
-struct corrected; /* format/format.h */
-/* The call as it was typed with the faults put right, as KEY=VALUE words. */
-char *parameters_example(const struct cli *cli, const struct corrected *fault);
-/* One line each: name, type, "wanted" or the default, description. */
-void parameters_table(const json_t *schema, FILE *to);
-/* What an object that is not quite JSON was meant to be: a new reference, or NULL. */
-json_t *parameters_repaired(const char *typed);
 
 /* sample.c: the items that `ryefs init --sample` writes. */
 struct sample {

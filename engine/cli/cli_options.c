@@ -9,6 +9,7 @@
 #include "base/self.h"
 #include "near.h"
 #include "scope.h"
+#include "str.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -22,7 +23,7 @@ struct flag {
 	const char *of; /* the verbs that take it, " a b "; NULL: every one */
 	size_t at; /* in struct cli_opts: a bool, or a const char * when there is an arg */
 	const char *arg;
-	const char *help;
+	const char *help; /* NULL: of all verbs, and told in one paragraph */
 };
 
 #define AT(field) offsetof(struct cli_opts, field)
@@ -41,17 +42,21 @@ static const struct flag flags[] = {
 	{ "lang", 0, " new ", AT(lang), "LANG",
 	  "python, shell, javascript, typescript, yaml, perl" },
 	{ "limit", 0, " search ", AT(limit), "N", "at most N hits (20)" },
+	{ "of", 0, " threads ", AT(of), "REF", "list, prune: only this item's, or a pattern's" },
+	{ "older", 0, " threads ", AT(older), "TIME", "prune: ended longer ago, as in 30d" },
 	{ "output", 0, " execute ", AT(output), NULL,
 	  "print the plain output; so it does without" },
 	{ "owner", 0, " keygen trust ", AT(owner), "NAME", "whose key it is" },
+	{ "running", 0, " threads ", AT(running), NULL, "list: those that have not ended" },
 	{ "sample", 0, " init ", AT(sample), NULL, "put signed sample items in" },
+	{ "since", 0, " threads ", AT(since), "TIME", "list: started since, as in 2h, 30m, 1w" },
 	{ "space", 0, " mcp new sign ", AT(space), "SPACE", "project (default) or user" },
 	{ "space", 0, " edit ", AT(space), "SPACE", "project or user; else the one that counts" },
 	{ "take-over", 0, " sign ", AT(take), NULL, "of many: also what somebody else signed" },
 	{ "textconv", 0, " merge ", AT(text), NULL, "print FILE without its header lines" },
 	{ "to", 0, " fetch ", AT(to), "SPACE", "copy it to project or user" },
 	{ "trace", 0, " execute ", AT(trace), NULL, "tell on stderr what was resolved, and how" },
-	{ "yes", 'y', " edit mcp trust ", AT(yes), NULL, "do not ask" },
+	{ "yes", 'y', " edit mcp threads trust ", AT(yes), NULL, "do not ask" },
 	{ "http", 0, " mcp ", AT(http), NULL, "listen on this machine's own addresses" },
 	{ "port", 0, " mcp ", AT(port), "N", "with --http: the port (7393); 0 is any" },
 	{ "token", 0, " mcp ", AT(token), "FILE", "with --http: keep the token there; or none" },
@@ -61,17 +66,33 @@ static const struct flag flags[] = {
 	{ "aliases", 0, " mcp ", AT(aliases), NULL, "list rye_load and rye_search, too" },
 	{ "no-prompts", 0, " mcp ", AT(no_prompts), NULL, "do not offer directives as prompts" },
 	{ "no-resources", 0, " mcp ", AT(no_resources), NULL, "nor knowledge as resources" },
-	{ "project", 0, NULL, AT(project), "DIR", "parent of the .ai to work on" },
-	{ "user", 0, NULL, AT(user), "DIR", "parent of your own .ai ($USER_SPACE, home)" },
-	{ "system", 0, NULL, AT(system), "DIR[:DIR]", "parents of the bundles' .ai" },
-	{ "env", 0, NULL, AT(env), "NAME[:NAME]", "variables that items may read" },
-	{ "compat", 0, NULL, AT(compat), NULL, "accept items without a binding line" },
-	{ "venv", 0, NULL, AT(venv), NULL, "let project tools use .venv, node_modules" },
+	{ "color", 0, NULL, AT(color), "WHEN", NULL },
+	{ "project", 0, NULL, AT(project), "DIR", NULL },
+	{ "user", 0, NULL, AT(user), "DIR", NULL },
+	{ "system", 0, NULL, AT(system), "DIR[:DIR]", NULL },
+	{ "env", 0, NULL, AT(env), "NAME[:NAME]", NULL },
+	{ "compat", 0, NULL, AT(compat), NULL, NULL },
+	{ "venv", 0, NULL, AT(venv), NULL, NULL },
 	{ "interactive", 'i', " sign ", AT(ask), NULL, "show what changed and ask, item by item" },
-	{ "json", 0, NULL, AT(json), NULL, "answer with one JSON value, the whole reply" },
-	{ "quiet", 'q', NULL, AT(quiet), NULL, "no remarks, no progress" },
-	{ "help", 'h', NULL, AT(help), NULL, "this text" },
+	{ "json", 0, NULL, AT(json), NULL, NULL },
+	{ "quiet", 'q', NULL, AT(quiet), NULL, NULL },
+	{ "help", 'h', NULL, AT(help), NULL, NULL },
 };
+
+/* Of the rows without a help line of their own. */
+static const char of_all[] =
+	"Every verb takes --project DIR, --user DIR, --system DIR[:DIR] (parents of the .ai to\n"
+	"work on, of your own, of the bundles), --env NAME[:NAME], --compat, --venv,\n"
+	"--color WHEN, --json, -q (--quiet), -h (--help); ryefs(1) says more.\n";
+
+static void help_examples(const char *examples, FILE *to)
+{
+	struct rye_span rest = span_of(examples), line;
+
+	fputs("\nExamples:\n", to);
+	while (span_line(&rest, &line))
+		fprintf(to, "  %.*s\n", (int)line.len, line.ptr);
+}
 
 static bool verb_takes(const struct cli_verb *verb, const struct flag *flag)
 {
@@ -83,23 +104,28 @@ static bool verb_takes(const struct cli_verb *verb, const struct flag *flag)
 
 void options_help(const struct cli_verb *verb, FILE *to)
 {
+	int own = 0;
+
 	fprintf(to, "usage: ryefs %s [OPTION...]%s%s\n\n%s\n", verb->name, *verb->usage ? " " : "",
 		verb->usage, verb->help);
 	if (verb->more)
 		fprintf(to, "\n%s\n", verb->more);
-	fputc('\n', to);
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
 		const struct flag *f = &flags[i];
 		char name[32], letter[8] = "";
 
-		if (!verb_takes(verb, f))
+		if (!f->help || !verb_takes(verb, f))
 			continue;
+		fputs(own++ ? "" : "\n", to);
 		snprintf(name, sizeof(name), "--%s%s%s", f->name, f->arg ? " " : "",
 			 f->arg ? f->arg : "");
 		if (f->letter)
 			snprintf(letter, sizeof(letter), "-%c, ", f->letter);
 		fprintf(to, "  %4s%-19s %s\n", letter, name, f->help);
 	}
+	if (verb->examples)
+		help_examples(verb->examples, to);
+	fprintf(to, "\n%s", of_all);
 }
 
 static const struct flag *find_long(const struct cli *cli, const char *name, size_t len)
@@ -198,6 +224,8 @@ int options_read(struct cli *cli, int argc, char **argv)
 			cli->argv[cli->argc++] = argv[i];
 		}
 	}
+	if (status == CLI_OK)
+		status = color_check(cli);
 	if (status != CLI_OK || cli->opt.help)
 		return status;
 	if (cli->argc < cli->verb->min)

@@ -242,24 +242,39 @@ int ref_operand(struct cli *cli, int operand, char ret[REF_MAX])
 
 /* ---- patterns where one item is wanted ---- */
 
+struct ref_looking {
+	json_t *rows;
+	struct progress progress;
+};
+
 static int ref_verdict(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
 {
+	struct ref_looking *looking = arg;
 	json_t *row = verdict ? ref_verdict_json(verdict) : NULL;
 
-	(void)done;
-	(void)total;
+	progress_step(&looking->progress, done, total);
 	json_set(row, "refused", json_boolean(row && rye_code_integrity(verdict->code)));
 	if (row)
-		json_array_append_new(arg, row);
+		json_array_append_new(looking->rows, row);
 	return 0;
 }
 
-json_t *ref_verdicts(struct rye *rye, const char *pattern, struct rye_err *err)
+json_t *ref_verdicts_of(struct cli *cli, struct rye *rye, const char *pattern, struct rye_err *err)
 {
 	auto_json json_t *rows = json_array();
-	struct rye_batch batch = { .pattern = pattern, .fn = ref_verdict, .arg = rows };
+	struct ref_looking looking = { .rows = rows };
+	struct rye_batch batch = { .pattern = pattern, .fn = ref_verdict, .arg = &looking };
+	int r;
 
-	return rye_verify_all(rye, &batch, err) ? NULL : steal(&rows);
+	progress_start(&looking.progress, cli, "verifying");
+	r = rye_verify_all(rye, &batch, err);
+	progress_end(&looking.progress);
+	return r ? NULL : steal(&rows);
+}
+
+json_t *ref_verdicts(struct cli *cli, const char *pattern, struct rye_err *err)
+{
+	return ref_verdicts_of(cli, cli->rye, pattern, err);
 }
 
 int ref_one(struct cli *cli, int operand, char ret[REF_MAX])
@@ -274,7 +289,7 @@ int ref_one(struct cli *cli, int operand, char ret[REF_MAX])
 
 	if (status != CLI_OK || !strpbrk(ret, "*?"))
 		return status;
-	rows = ref_verdicts(cli->rye, ret, &err);
+	rows = ref_verdicts(cli, ret, &err);
 	if (!rows)
 		return cli_fail(cli, &err, ret);
 	json_array_foreach(rows, i, row) {

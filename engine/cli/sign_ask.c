@@ -62,7 +62,7 @@ static char ask_letter(const struct signed_file *file)
 int sign_ask(struct cli *cli, const struct rye_batch *batch, sign_ask_fn fn, void *arg)
 {
 	struct rye_err err = { 0 };
-	auto_json json_t *rows = ref_verdicts(cli->rye, batch->pattern, &err);
+	auto_json json_t *rows = ref_verdicts(cli, batch->pattern, &err);
 	const char *space = batch->space == RYE_USER ? "user" : "project";
 	size_t good = 0, asked = 0;
 	int status = CLI_OK;

@@ -75,7 +75,7 @@ static bool trial_is_good(struct signed_trial *trial, struct rye_span bytes)
 	if (trial->rye)
 		rye_close(trial->rye);
 	trial->rye = cli_engine_for(trial->cli, trial->dir);
-	rows = trial->rye ? ref_verdicts(trial->rye, trial->ref, NULL) : NULL;
+	rows = trial->rye ? ref_verdicts_of(trial->cli, trial->rye, trial->ref, NULL) : NULL;
 	json_array_foreach(rows, i, row)
 		if (!strcmp(json_str(row, "space"), "project"))
 			good = json_flag(row, "ok", false);
@@ -196,6 +196,6 @@ int signed_diff(struct cli *cli, const struct signed_file *file, FILE *to)
 	if (status < 0 || status > 1)
 		return -1;
 	if (text.len)
-		out_text(to, text.data);
+		color_diff(cli, to, text.data);
 	return status;
 }

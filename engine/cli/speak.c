@@ -165,37 +165,71 @@ static int column_width(const json_t *rows, const struct out_column *column)
 	return widest;
 }
 
-static void put_cell(FILE *to, const char *text, const struct out_column *column, int room,
-		     bool last)
-{
-	int pad = room > text_width(text) ? room - text_width(text) : 0;
+/* One cell of a line, and the color that it has there. */
+struct put_cell {
+	const char *text;
+	const char *tint, *end; /* printed before and behind it */
+	int room;
+	bool right, last;
+};
 
-	if (column->right)
+static void put_cell(FILE *to, const struct put_cell *cell)
+{
+	int width = text_width(cell->text), pad = cell->room > width ? cell->room - width : 0;
+
+	if (cell->right)
 		fprintf(to, "%*s", pad, "");
-	out_cell(to, text);
-	if (last)
+	fputs(cell->tint, to);
+	out_cell(to, cell->text);
+	fputs(cell->end, to);
+	if (cell->last)
 		putc('\n', to);
 	else
-		fprintf(to, "%*s", column->right ? 2 : pad + 2, "");
+		fprintf(to, "%*s", cell->right ? 2 : pad + 2, "");
 }
 
-void out_table(FILE *to, const json_t *rows, const struct out_column *columns, size_t n)
+static const char *row_tint(const struct cli *cli, const json_t *row,
+			    const struct out_column *column)
+{
+	enum color which = COLOR_END;
+
+	if (!row)
+		which = COLOR_HEAD;
+	else if (column->tint)
+		which = (enum color)json_int(row, column->tint, COLOR_END);
+	return cli && which ? color(cli, which) : "";
+}
+
+/* row NULL: the heads. */
+static void out_line(const struct cli *cli, FILE *to, const json_t *row,
+		     const struct out_column *column, struct put_cell *at)
+{
+	char buf[32];
+
+	at->text = row ? cell(row, column->key, buf) : column->head;
+	at->tint = row_tint(cli, row, column);
+	at->end = *at->tint ? color(cli, COLOR_END) : "";
+	at->right = column->right;
+	put_cell(to, at);
+}
+
+void out_table(const struct cli *cli, FILE *to, const json_t *rows,
+	       const struct out_column *columns, size_t n)
 {
 	bool heads = *columns->head;
+	struct put_cell at[8] = { 0 };
 	const json_t *row;
-	int room[8];
-	char buf[32];
 	size_t i;
 
 	for (size_t c = 0; c < n; c++)
-		room[c] = column_width(rows, &columns[c]);
+		at[c] = (struct put_cell){ .room = column_width(rows, &columns[c]),
+					   .last = c + 1 == n };
 	for (size_t c = 0; c < n && heads; c++)
-		put_cell(to, columns[c].head, &columns[c], room[c], c + 1 == n);
+		out_line(cli, to, NULL, &columns[c], &at[c]);
 	json_array_foreach(rows, i, row) {
 		fputs(heads ? "" : "  ", to);
 		for (size_t c = 0; c < n; c++)
-			put_cell(to, cell(row, columns[c].key, buf), &columns[c], room[c],
-				 c + 1 == n);
+			out_line(cli, to, row, &columns[c], &at[c]);
 	}
 }
 
@@ -205,7 +239,7 @@ int out_rows(struct cli *cli, const json_t *rows, const struct out_column *colum
 	if (cli->opt.json)
 		out_json(rows);
 	else if (json_array_size(rows))
-		out_table(stdout, rows, columns, n);
+		out_table(cli, stdout, rows, columns, n);
 	if (json_array_size(rows) == 0 && none)
 		cli_note(cli, "%s", none);
 	return CLI_OK;

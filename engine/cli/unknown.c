@@ -32,10 +32,12 @@ static const struct unknown_word {
 	{ "info", "verify", "doctor" },
 	{ "items", "search", EVERYTHING },
 	{ "kill", "threads kill", "threads" },
-	{ "list", "search", EVERYTHING },
+	{ "logs", "threads tail", "threads" },
 	{ "ls", "search", EVERYTHING },
+	{ "mounts", "list", "list" },
 	{ "ps", "threads show", "threads" },
 	{ "run", "execute", NULL },
+	{ "read", "fetch", NULL },
 	{ "show", "fetch", NULL },
 	{ "start", "execute", NULL },
 	{ "status", "verify", "doctor" },
@@ -74,7 +76,7 @@ static const char *unknown_meant(const struct cli_verb *verbs, const char *word,
 /* A bundle's is not written to: a copy in the project comes before it. */
 char *editing_mend(struct cli *cli, const char *ref)
 {
-	auto_json json_t *rows = ref_verdicts(cli->rye, ref, NULL);
+	auto_json json_t *rows = ref_verdicts(cli, ref, NULL);
 	const json_t *first = json_array_get(rows, 0); /* the one that counts */
 	const char *space = json_str(first, "space");
 

@@ -202,6 +202,7 @@ int threads_rows(struct threads *threads, rye_thread_row_fn fn, void *arg, struc
 		row.directive = next_text(&at);
 		row.created = next_text(&at);
 		row.completed = next_text(&at);
+		row.ended = registry_terminal(row.status);
 		if (is_there(root, by_row, row.id) && fn(arg, &row))
 			break;
 	}

@@ -25,8 +25,8 @@ _ryefs_member() {
 
 _ryefs() {
   local cur prev words cword verb
-  local verbs="mount diff doctor edit execute fetch init keygen keys mcp new search secret sign threads trust umount untrust verify"
-  local shared="--project --user --system --env --compat --venv --json --quiet --help"
+  local verbs="mount completion diff doctor edit execute fetch init keygen keys list mcp new search secret sign threads trust umount untrust verify"
+  local shared="--project --user --system --env --compat --venv --color --json --quiet --help"
   local options="userspace= system= ro norun nosign coverage= devmode wait= jobs= sandbox= trust_callers= venv env= list= spaces= xattr allow_other"
   # from the line itself: bash has split its own words at colons
   read -ra words <<<"${COMP_LINE:0:COMP_POINT}"
@@ -56,6 +56,14 @@ _ryefs() {
       COMPREPLY=($(compgen -W none -- "$cur") $(compgen -f -- "$cur"))
       return
       ;;
+    --color)
+      COMPREPLY=($(compgen -W "auto always never" -- "$cur"))
+      return
+      ;;
+    --of)
+      _ryefs_refs "$cur"
+      return
+      ;;
     --lang)
       COMPREPLY=($(compgen -W "python shell javascript typescript yaml perl" -- "$cur"))
       return
@@ -76,6 +84,7 @@ _ryefs() {
       new) shared+=" --dry-run --lang --space" ;;
       search) shared+=" --limit" ;;
       sign) shared+=" --all --force --interactive --space --take-over" ;;
+      threads) shared+=" --of --older --running --since --yes" ;;
       trust) shared+=" --owner --yes" ;;
     esac
     COMPREPLY=($(compgen -W "$shared" -- "$cur"))
@@ -85,11 +94,13 @@ _ryefs() {
     diff | edit | execute | fetch | sign | verify) [ "$cword" -gt 2 ] && [ "$verb" = execute ] || _ryefs_refs "$cur" ;;
     threads)
       if [ "$cword" = 2 ]; then
-        COMPREPLY=($(compgen -W "list show tail wait tree cost cancel kill delete say limit handoff resume verify" -- "$cur"))
+        COMPREPLY=($(compgen -W "list show tail wait tree cost cancel kill delete prune say limit handoff resume verify" -- "$cur"))
       else
-        COMPREPLY=($(compgen -W "$(_ryefs_member id threads)" -- "$cur"))
+        COMPREPLY=($(compgen -W "@last $(_ryefs_member id threads)" -- "$cur"))
       fi
       ;;
+    completion) COMPREPLY=($(compgen -W "bash fish zsh" -- "$cur")) ;;
+    list | doctor | keys) ;;
     secret)
       if [ "$cword" = 2 ]; then
         COMPREPLY=($(compgen -W "set list rm" -- "$cur"))

@@ -19,6 +19,7 @@ function __ryefs_member
 end
 
 complete -c ryefs -n __ryefs_first -a mount -d 'show a workspace at a mountpoint'
+complete -c ryefs -n __ryefs_first -a completion -d 'print the completion of a shell'
 complete -c ryefs -n __ryefs_first -a diff -d 'show what changed since signing'
 complete -c ryefs -n __ryefs_first -a doctor -d 'say what is wrong and what mends it'
 complete -c ryefs -n __ryefs_first -a edit -d 'change an item in your editor'
@@ -27,6 +28,7 @@ complete -c ryefs -n __ryefs_first -a fetch -d 'print or copy an item'
 complete -c ryefs -n __ryefs_first -a init -d 'make a workspace'
 complete -c ryefs -n __ryefs_first -a keygen -d 'make your signing key'
 complete -c ryefs -n __ryefs_first -a keys -d 'list keys'
+complete -c ryefs -n __ryefs_first -a list -d 'list your mounts'
 complete -c ryefs -n __ryefs_first -a mcp -d 'be an MCP server, make items of others'
 complete -c ryefs -n __ryefs_first -a new -d 'begin an item'
 complete -c ryefs -n __ryefs_first -a search -d 'find items'
@@ -39,7 +41,8 @@ complete -c ryefs -n __ryefs_first -a untrust -d 'stop trusting a key'
 complete -c ryefs -n __ryefs_first -a verify -d 'check signatures'
 
 complete -c ryefs -n '__ryefs_verb diff edit execute fetch sign verify' -fa '(__ryefs_refs)'
-complete -c ryefs -n '__ryefs_verb threads' -fa 'list show tail wait tree cost cancel kill delete say limit handoff resume verify (__ryefs_member id threads)'
+complete -c ryefs -n '__ryefs_verb threads' -fa 'list show tail wait tree cost cancel kill delete prune say limit handoff resume verify (__ryefs_member id threads)'
+complete -c ryefs -n '__ryefs_verb completion' -fa 'bash fish zsh'
 complete -c ryefs -n '__ryefs_verb mcp' -fa 'serve add list refresh remove (__ryefs_member name mcp list)'
 complete -c ryefs -n '__ryefs_verb new' -fa 'tool directive knowledge graph http mcp'
 complete -c ryefs -n '__ryefs_verb secret' -fa 'set list rm (__ryefs_member name secret list)'
@@ -52,6 +55,7 @@ complete -c ryefs -n 'not __ryefs_first' -l system -r -d "parents of the bundles
 complete -c ryefs -n 'not __ryefs_first' -l env -r -d 'variables that items may read'
 complete -c ryefs -n 'not __ryefs_first' -l compat -d 'accept items without a binding line'
 complete -c ryefs -n 'not __ryefs_first' -l venv -d 'let project tools use .venv'
+complete -c ryefs -n 'not __ryefs_first' -l color -xa 'auto always never'
 complete -c ryefs -n 'not __ryefs_first' -l json -d 'one JSON value'
 complete -c ryefs -n 'not __ryefs_first' -s q -l quiet -d 'no remarks'
 complete -c ryefs -n 'not __ryefs_first' -s h -l help -d 'help of the verb'
@@ -82,5 +86,9 @@ complete -c ryefs -n '__ryefs_verb new' -s n -l dry-run -d 'print the text alone
 complete -c ryefs -n '__ryefs_verb new' -l lang -xa 'python shell javascript typescript yaml perl'
 complete -c ryefs -n '__ryefs_verb edit mcp new sign' -l space -xa 'project user'
 complete -c ryefs -n '__ryefs_verb keygen' -l forget-secrets
+complete -c ryefs -n '__ryefs_verb threads' -l running -d 'not ended'
+complete -c ryefs -n '__ryefs_verb threads' -l since -x
+complete -c ryefs -n '__ryefs_verb threads' -l of -xa '(__ryefs_refs)'
+complete -c ryefs -n '__ryefs_verb threads' -l older -x
 complete -c ryefs -n '__ryefs_verb trust keygen' -l owner -x
-complete -c ryefs -n '__ryefs_verb edit mcp trust' -s y -l yes
+complete -c ryefs -n '__ryefs_verb edit mcp threads trust' -s y -l yes

@@ -333,7 +333,7 @@ int verb_edit(struct cli *cli)
 		return status;
 	if (cli->opt.space && strcmp(cli->opt.space, "project") && strcmp(cli->opt.space, "user"))
 		return cli_misuse(cli, "--space %s: wanted project or user", cli->opt.space);
-	rows = ref_verdicts(cli->rye, ref, &err);
+	rows = ref_verdicts(cli, ref, &err);
 	if (!rows || !json_array_size(rows))
 		return edit_none(cli, &err, ref);
 	row = edit_choose(cli, rows);

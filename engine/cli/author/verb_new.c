@@ -262,7 +262,7 @@ static bool new_is_same(const struct new_wish *wish, const struct new_file *file
 /* Of any end: what is there in this space stays. */
 static int new_look(struct new_wish *wish, struct new_file *file)
 {
-	auto_json json_t *rows = ref_verdicts(wish->cli->rye, file->ref, NULL);
+	auto_json json_t *rows = ref_verdicts(wish->cli, file->ref, NULL);
 	const json_t *row = json_find(rows, "space", new_space_name(wish));
 
 	file->there = row && new_is_same(wish, file);
@@ -272,7 +272,7 @@ static int new_look(struct new_wish *wish, struct new_file *file)
 /* In another space it is hidden, or hides. */
 static void new_note_hidden(const struct new_wish *wish, const struct new_file *file)
 {
-	auto_json json_t *rows = ref_verdicts(wish->cli->rye, file->ref, NULL);
+	auto_json json_t *rows = ref_verdicts(wish->cli, file->ref, NULL);
 	const json_t *row;
 	size_t i;
 

@@ -44,9 +44,53 @@ void finding_add(struct findings *findings, enum finding_level level, const char
 	json_sets(row, "what", what);
 	json_sets(row, "mend", mend);
 	json_array_append_new(findings->rows, row);
-	/* -q: no remarks */
-	if (!findings->cli->opt.json && (level == FINDING_BAD || !findings->cli->opt.quiet))
+	/* -q: no remarks; for a person they are put in groups at the end */
+	if (!findings->cli->opt.json && !color_person(findings->cli) &&
+	    (level == FINDING_BAD || !findings->cli->opt.quiet))
 		finding_print(levels[level], about, what, mend);
+}
+
+/* ---- for a person: what has to be mended last, above the next prompt ---- */
+
+#define DOCTOR_ABOUT 36 /* a longer name moves its own line */
+
+static void doctor_group(const struct findings *findings, enum finding_level level)
+{
+	static const char *const heads[] = { "Well", "Remarks", "To mend" };
+	static const enum color colors[] = { COLOR_GOOD, COLOR_DOUBT, COLOR_BAD };
+	static const struct out_column columns[] = {
+		{ "about", "", .most = DOCTOR_ABOUT, .tint = "about_tint" },
+		{ "what", "", .tint = "what_tint" },
+	};
+	const struct cli *cli = findings->cli;
+	auto_json json_t *lines = json_array();
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(findings->rows, i, row) {
+		if (strcmp(json_str(row, "level"), levels[level]) != 0)
+			continue;
+		json_array_append_new(lines, json_pack("{s:O, s:O, s:i}", "about",
+						       json_object_get(row, "about"), "what",
+						       json_object_get(row, "what"), "about_tint",
+						       (int)colors[level]));
+		if (*json_str(row, "mend"))
+			json_array_append_new(lines, json_pack("{s:s+, s:i}", "what", MEND_WITH,
+							       json_str(row, "mend"), "what_tint",
+							       (int)COLOR_PLACE));
+	}
+	if (!json_array_size(lines))
+		return;
+	printf("%s%s%s\n", color(cli, COLOR_HEAD), heads[level], color(cli, COLOR_END));
+	out_table(cli, stdout, lines, columns, ARRAY_SIZE(columns));
+}
+
+static void doctor_groups(const struct findings *findings)
+{
+	int first = findings->cli->opt.quiet ? FINDING_BAD : FINDING_OK;
+
+	for (int level = first; level < FINDING__MAX; level++)
+		doctor_group(findings, (enum finding_level)level);
 }
 
 struct doctor_survey {
@@ -321,7 +365,9 @@ int verb_doctor(struct cli *cli)
 		return status;
 	if (cli->opt.json)
 		out_json(rows);
-	else if (findings.bad && !cli->opt.quiet)
+	else if (color_person(cli))
+		doctor_groups(&findings);
+	if (!cli->opt.json && findings.bad && !cli->opt.quiet)
 		printf("%zu to mend\n", findings.bad);
 	return findings.bad ? CLI_FAILED : CLI_OK;
 }

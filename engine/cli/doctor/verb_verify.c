@@ -44,9 +44,42 @@ static bool verify_line(struct cli *cli, const struct rye_verdict *verdict, stru
 	return edit;
 }
 
+static void tinted(const struct cli *cli, enum color which, const char *text)
+{
+	fputs(color(cli, which), stdout);
+	out_text(stdout, text);
+	fputs(color(cli, COLOR_END), stdout);
+}
+
+/* For a person: the verdict in its color, the reason, and the remedy on a line of its own. */
+static void verify_shown(const struct cli *cli, char *line)
+{
+	char *mend = strstr(line, MEND_WITH), *what = strchr(line, ' ');
+
+	for (char *end = mend; end && end > line && strchr("; \n", end[-1]); end--)
+		end[-1] = 0;
+	if (what)
+		*what++ = 0;
+	tinted(cli, strcmp(line, "ok") ? COLOR_BAD : COLOR_GOOD, line);
+	putchar(' ');
+	out_text(stdout, what ? what : "");
+	putchar('\n');
+	if (!mend)
+		return;
+	fputs("         ", stdout);
+	tinted(cli, COLOR_PLACE, mend);
+	putchar('\n');
+}
+
 static void verify_one(void *arg, const json_t *row)
 {
-	(void)arg;
+	const struct cli *cli = arg;
+	auto_free char *line = color_person(cli) ? strdup(json_str(row, "line")) : NULL;
+
+	if (line) {
+		verify_shown(cli, line);
+		return;
+	}
 	out_text(stdout, json_str(row, "line"));
 	putchar('\n');
 }
@@ -54,15 +87,14 @@ static void verify_one(void *arg, const json_t *row)
 static void verify_many(void *arg, size_t n, const struct groups_line *line)
 {
 	auto_free char *mend = mend_here(arg, line->mend);
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	auto_json json_t *row = json_object();
 
 	(void)n;
-	printf("refused  ");
-	out_text(stdout, line->about);
-	fputs(": ", stdout);
-	out_text(stdout, line->what);
-	fputs("\n  " MEND_WITH, stdout);
-	out_text(stdout, mend ? mend : line->mend);
-	putchar('\n');
+	buf_addf(&text, "refused  %s: %s\n  " MEND_WITH "%s", line->about, line->what,
+		 mend ? mend : line->mend);
+	json_sets(row, "line", text.failed ? "" : text.data);
+	verify_one(arg, row);
 }
 
 static int verb_verify_take(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
@@ -96,7 +128,7 @@ static int verb_verify_take(void *arg, const struct rye_verdict *verdict, size_t
 		return 0;
 	}
 	progress_end(&survey->progress);
-	verify_one(NULL, row);
+	verify_one(survey->cli, row);
 	return 0;
 }
 
@@ -105,7 +137,8 @@ static int verb_verify_finish(struct cli *cli, const struct verb_verify_survey *
 	if (cli->opt.json)
 		out_json(survey->rows);
 	else if (cli->argc != 1 || survey->served + survey->refused > 1)
-		printf("%zu good, %zu refused\n", survey->served, survey->refused);
+		printf("%s%zu good, %zu refused%s\n", color(cli, COLOR_HEAD), survey->served,
+		       survey->refused, color(cli, COLOR_END));
 	if (survey->refused == 0)
 		return CLI_OK;
 	/* a single name's status tells what kind of failure it is, in however many spaces it is */

@@ -32,6 +32,7 @@ struct cli_call {
 	enum rye_verb verb; /* of the workspace's root */
 	const json_t *message; /* NULL: it could not be made */
 	struct cli_stream *stream; /* prints as it comes; or NULL */
+	const char *doing; /* on a terminal, when it lasts: "running tool:x" */
 };
 struct called {
 	struct rye_outcome outcome;
@@ -99,6 +100,10 @@ int executed_tell(struct cli *cli, const struct executed *executed); /* exit sta
 /* threads_shown.c: a thread's file without its last newline, to free; NULL: not there. */
 char *threads_fact(struct cli *cli, const char *id, const char *name);
 /* Words of `ryefs threads`, each with its exit status. id NULL: of all threads. */
+int threads_chosen(struct cli *cli, const char *id); /* threads_chosen.c; so is what follows */
+int threads_prune(struct cli *cli, const char *id);
+/* The id that a word means: itself, the one that begins so, or @last; exit status. */
+int threads_named(struct cli *cli, const char *word, char ret[RYE_THREAD_ID_ROOM]);
 int threads_tree(struct cli *cli, const char *id);
 int threads_cost(struct cli *cli, const char *id);
 /* Waits until a thread that has just been started can be told something, but not long. */
@@ -108,5 +113,14 @@ int threads_tail(struct cli *cli, const char *id); /* what it says, as it comes,
 int parent_check(struct cli *cli);
 /* executed.c: goes on with one that has ended; prints the new one's id. */
 int threads_resume(struct cli *cli, const char *id, const char *message);
+
+/* parameters.c: wrong parameters, and the call that would do. */
+struct corrected; /* format/format.h */
+/* The call as it was typed with the faults put right, as KEY=VALUE words. */
+char *parameters_example(const struct cli *cli, const struct corrected *fault);
+/* One line each: name, type, "wanted" or the default, description. */
+void parameters_table(const json_t *schema, FILE *to);
+/* What an object that is not quite JSON was meant to be: a new reference, or NULL. */
+json_t *parameters_repaired(const char *typed);
 
 #endif

@@ -268,7 +268,8 @@ static int execute_ask(struct cli *cli, struct executed *executed)
 {
 	auto_json json_t *message = request(cli, executed->ref, executed->given);
 	struct cli_stream stream = { .held = RYE_BUF_INIT };
-	const struct cli_call what = { RYE_EXECUTE, message, cli->opt.json ? NULL : &stream };
+	const struct cli_call what = { RYE_EXECUTE, message, cli->opt.json ? NULL : &stream,
+				       .doing = executed->ref };
 	bool waits = cli->opt.fork && !cli->opt.async && !cli->opt.dry_run && !cli->opt.json;
 	struct forked forked;
 	int status;

@@ -13,36 +13,6 @@
 
 #define FACT_MAX 512 /* longer files are contents, not facts */
 
-static int add_thread(void *arg, const struct rye_thread_row *thread)
-{
-	json_t *rows = arg, *row = json_object();
-
-	json_sets(row, "id", thread->id);
-	json_sets(row, "status", thread->status);
-	json_sets(row, "directive", thread->directive);
-	json_sets(row, "created", thread->created);
-	json_sets(row, "completed", thread->completed);
-	json_array_append_new(rows, row);
-	return 0;
-}
-
-static int verb_threads_list(struct cli *cli, const char *id)
-{
-	static const struct out_column columns[] = {
-		{ "id", "THREAD", false },
-		{ "status", "STATUS", false },
-		{ "directive", "ITEM", false },
-		{ "created", "STARTED", false },
-	};
-	auto_json json_t *rows = json_array();
-	struct rye_err err = { 0 };
-
-	(void)id;
-	if (rye_thread_rows(cli->rye, add_thread, rows, &err))
-		return cli_fail(cli, &err, NULL);
-	return out_rows(cli, rows, columns, ARRAY_SIZE(columns), "there are no threads");
-}
-
 struct shown_facts {
 	struct cli *cli;
 	const char *id;
@@ -179,7 +149,8 @@ static const struct threads_word {
 	{ "handoff" },
 	{ "kill" },
 	{ "limit" },
-	{ "list", verb_threads_list, THREADS_ALL },
+	{ "list", threads_chosen, THREADS_ALL },
+	{ "prune", threads_prune, THREADS_ALL },
 	{ "resume" },
 	{ "say" },
 	{ "show", verb_threads_show },
@@ -192,7 +163,8 @@ static const struct threads_word {
 /* Of other programs, with what is meant by them here. */
 static const char *const threads_others[][2] = { { "abort", "cancel" },	   { "check", "verify" },
 						 { "continue", "resume" }, { "follow", "tail" },
-						 { "info", "show" },	   { "log", "tail" },
+						 { "gc", "prune" },	   { "info", "show" },
+						 { "log", "tail" },	   { "logs", "tail" },
 						 { "ls", "list" },	   { "ps", "list" },
 						 { "rm", "delete" },	   { "status", "show" },
 						 { "stop", "cancel" },	   { "tell", "say" } };
@@ -228,8 +200,27 @@ static int threads_unknown(struct cli *cli, const char *word)
 			    best);
 }
 
+/* The options that choose threads belong to two words. */
+static int threads_options(struct cli *cli, const char *name)
+{
+	bool lists = !strcmp(name, "list"), prunes = !strcmp(name, "prune");
+	const struct cli_opts *opt = &cli->opt;
+
+	if ((opt->running || opt->since) && !lists)
+		return cli_complain(cli, CLI_USAGE, "ryefs threads list --help",
+				    "--running and --since belong to threads list");
+	if (opt->of && !lists && !prunes)
+		return cli_complain(cli, CLI_USAGE, "ryefs threads list --help",
+				    "--of belongs to threads list and threads prune");
+	if ((opt->older || opt->yes) && !prunes)
+		return cli_complain(cli, CLI_USAGE, "ryefs threads prune --older 30d --help",
+				    "--older and --yes belong to threads prune");
+	return CLI_OK;
+}
+
 int verb_threads(struct cli *cli)
 {
+	char named[RYE_THREAD_ID_ROOM];
 	const char *name = cli->argc ? cli->argv[0] : "list";
 	const char *id = cli->argc > 1 ? cli->argv[1] : NULL;
 	const struct threads_word *word = NULL;
@@ -245,11 +236,17 @@ int verb_threads(struct cli *cli)
 				    id ? "%s wants no thread" : "%s wants a thread's id", name);
 	if (word->fn && cli->argc > 2)
 		return cli_complain(cli, CLI_USAGE, NULL, "%s wants one thread's id", name);
+	status = threads_options(cli, name);
+	if (status != CLI_OK)
+		return status;
 	if (word->fn == verb_threads_await || word->fn == threads_tail)
 		cli_block_signals();
 	status = cli_open(cli, CLI_PROJECT);
+	if (status == CLI_OK && id)
+		status = threads_named(cli, id, named);
 	if (status != CLI_OK)
 		return status;
+	id = id ? named : NULL;
 	rye_thread_recover(cli->rye, id);
 	return word->fn ? word->fn(cli, id) : threads_say(cli, name, id);
 }

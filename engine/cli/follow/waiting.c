@@ -25,6 +25,7 @@ struct waiting {
 	int event;
 	struct cli_stream *stream; /* NULL: nothing is printed before the end */
 	struct follow follow; /* step NULL: nothing is shown meanwhile */
+	struct progress progress; /* where nothing else is shown */
 	int gone; /* eventfd: standard output's reader has gone; -1: not looked at */
 };
 
@@ -55,8 +56,12 @@ static void block_pipe_signal(void)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
-static void waiting_print(struct cli_stream *stream, struct rye_span text)
+static void waiting_print(struct waiting *waiting, struct rye_span text)
 {
+	struct cli_stream *stream = waiting->stream;
+
+	if (text.len && isatty(STDOUT_FILENO))
+		progress_off(&waiting->progress);
 	if (stream->forked)
 		forked_print(stream->forked, text);
 	else
@@ -85,7 +90,7 @@ static void print_live(struct waiting *waiting, struct rye_span text)
 	}
 	if (stream->live != CLI_LIVE_YES)
 		return;
-	waiting_print(stream, text);
+	waiting_print(waiting, text);
 	buf_addspan(&stream->held, text);
 	waiting_flush(waiting);
 }
@@ -111,8 +116,8 @@ static void print_event(void *arg, const struct rye_event *event)
 		return;
 	}
 	if (stream->held.len)
-		waiting_print(stream, (struct rye_span){ stream->held.data, stream->held.len });
-	waiting_print(stream, event->bytes);
+		waiting_print(waiting, (struct rye_span){ stream->held.data, stream->held.len });
+	waiting_print(waiting, event->bytes);
 	buf_done(&stream->held);
 	waiting_flush(waiting);
 }
@@ -185,6 +190,22 @@ static int waiting_await(struct waiting *waiting, struct rye_call *call, int sig
 	}
 }
 
+static bool waiting_step(void *arg)
+{
+	progress_wait(arg);
+	return true;
+}
+
+/* Where the caller shows nothing itself, how long it has lasted. */
+static void waiting_show(struct waiting *waiting, struct cli *cli, const char *doing)
+{
+	if (waiting->follow.step)
+		return;
+	progress_start(&waiting->progress, cli, doing ? doing : "waiting");
+	if (waiting->progress.cli)
+		waiting->follow = (struct follow){ waiting_step, &waiting->progress };
+}
+
 static int open_fds(struct waiting *waiting, int *ret_signal_fd)
 {
 	sigset_t set;
@@ -215,10 +236,12 @@ int call_wait(struct cli *cli, const struct cli_call *what, struct called *ret)
 	waiting.gone = gone;
 	if (what->stream && what->stream->forked)
 		waiting.follow = (struct follow){ forked_step, what->stream->forked };
+	waiting_show(&waiting, cli, what->doing);
 	if (what->stream)
 		req.events = (struct rye_event_listener){ print_event, &waiting };
 	rye_start(cli->rye, &req, on_outcome, &waiting, &call);
 	ret->signal = waiting_await(&waiting, call, signal_fd);
+	progress_end(&waiting.progress);
 	rye_call_unref(call);
 	close(waiting.event);
 	if (what->stream && what->stream->forked)
@@ -263,8 +286,10 @@ int call_thread_wait(struct cli *cli, const char *id, const struct follow *follo
 
 	if (sys < 0)
 		rye_fail_sys(&err, -sys, "cannot wait for thread %s", id);
-	else if (!rye_thread_wait(cli->rye, id, &listener, &call, &err))
+	waiting_show(&waiting, cli, "the thread goes on");
+	if (sys >= 0 && !rye_thread_wait(cli->rye, id, &listener, &call, &err))
 		*ret_signal = waiting_await(&waiting, call, signal_fd);
+	progress_end(&waiting.progress);
 	if (call)
 		rye_call_unref(call);
 	close(waiting.event);

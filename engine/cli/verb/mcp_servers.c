@@ -22,7 +22,8 @@ static int ask_manager(struct cli *cli, json_t *params, struct called *ret)
 {
 	auto_json json_t *message =
 		json_pack("{s:s, s:O}", "item_id", MANAGER, "parameters", params);
-	int status = call_wait(cli, &(struct cli_call){ RYE_EXECUTE, message, NULL }, ret);
+	int status = call_wait(
+		cli, &(struct cli_call){ RYE_EXECUTE, message, .doing = "asking the server" }, ret);
 
 	if (status == CLI_OK && ret->signal)
 		return 128 + ret->signal;

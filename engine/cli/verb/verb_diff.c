@@ -21,6 +21,9 @@ static void diff_show(struct diff_showing *showing, const json_t *row)
 
 	if (!strncmp(json_str(row, "space"), "system", 6) || json_flag(row, "ok", false))
 		return;
+	if (color_person(showing->cli))
+		printf("%s%s%s\n", color(showing->cli, COLOR_HEAD), file.ref,
+		       color(showing->cli, COLOR_END));
 	fflush(stdout);
 	if (signed_diff(showing->cli, &file, stdout) >= 0) {
 		showing->shown++;
@@ -47,7 +50,7 @@ int verb_diff(struct cli *cli)
 
 		if (pattern)
 			status = ref_operand(cli, i, ref);
-		if (status == CLI_OK && !(rows = ref_verdicts(cli->rye, pattern, &err)))
+		if (status == CLI_OK && !(rows = ref_verdicts(cli, pattern, &err)))
 			status = cli_fail(cli, &err, pattern);
 		json_array_foreach(rows, n, row)
 			diff_show(&showing, row);

@@ -175,9 +175,8 @@ static int fail_sign(struct cli *cli, const struct rye_err *err, const struct ry
 {
 	const char *here = batch->space == RYE_USER ? "user" : "project", *space = NULL;
 	bool one = batch->pattern && !strpbrk(batch->pattern, "*?");
-	auto_json json_t *rows = err->code == RYE_NOT_FOUND && one ?
-					 ref_verdicts(cli->rye, batch->pattern, NULL) :
-					 NULL;
+	auto_json json_t *rows =
+		err->code == RYE_NOT_FOUND && one ? ref_verdicts(cli, batch->pattern, NULL) : NULL;
 	auto_free char *mend = NULL;
 	bool is_here = false;
 	json_t *row;

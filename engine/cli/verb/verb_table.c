@@ -21,11 +21,21 @@ static const struct cli_verb verbs[] = {
 	  .max = 1,
 	  .traits = CLI_HIDDEN,
 	  .run = verb_complete },
+	{ .name = "completion",
+	  .usage = "bash | fish | zsh",
+	  .help = "print the shell's completion, as an installation has it",
+	  .examples = "eval \"$(ryefs completion bash)\"\n"
+		      "ryefs completion fish > ~/.config/fish/completions/ryefs.fish",
+	  .min = 1,
+	  .max = 1,
+	  .run = verb_completion },
 	{ .name = "diff",
 	  .usage = "[REF...]",
 	  .help = "show what changed in refused items since they were signed",
 	  .more = REFS
 	  "Where git, a copy beside the file (FILE~) or another space still has it as it was.",
+	  .examples = "ryefs diff\n"
+		      "ryefs diff knowledge:sample/house-rules",
 	  .max = -1,
 	  .traits = CLI_REFS | CLI_OPENS,
 	  .run = verb_diff },
@@ -33,6 +43,7 @@ static const struct cli_verb verbs[] = {
 	  .usage = "",
 	  .help = "say what is wrong with this workspace and machine, and what mends it",
 	  .more = "Exit status 1 when something wants mending.",
+	  .examples = "ryefs doctor",
 	  .traits = CLI_WARNS | CLI_OPENS,
 	  .run = verb_doctor },
 	{ .name = "edit",
@@ -42,6 +53,7 @@ static const struct cli_verb verbs[] = {
 	  "The editor ($VISUAL, $EDITOR) has a copy. What it saves is checked as sign checks\n"
 	  "it, what changed is shown, and you are asked: until your yes the item is as it was.\n"
 	  "What does not pass goes back to the editor. Without a terminal --yes is that yes.",
+	  .examples = "EDITOR=nano ryefs edit sample/house-rules",
 	  .min = 1,
 	  .max = 1,
 	  .seek = "ryefs search '*'",
@@ -54,6 +66,8 @@ static const struct cli_verb verbs[] = {
 	  "Parameters are one JSON object (- reads it from standard input), or KEY=VALUE\n"
 	  "words: VALUE is text where the item's schema says so, else JSON if it reads\n"
 	  "as JSON; KEY:=JSON is always JSON. Prints the output as it comes.",
+	  .examples = "ryefs execute sample/count-words text='to be or not to be'\n"
+		      "echo '{\"text\": \"to be\"}' | ryefs execute sample/count-words -",
 	  .min = 1,
 	  .max = -1,
 	  .traits = CLI_REFS | CLI_WAITS,
@@ -62,6 +76,8 @@ static const struct cli_verb verbs[] = {
 	  .usage = "REF",
 	  .help = "print an item's source, or copy it to another space",
 	  .more = REFS "Only verified bytes are printed.",
+	  .examples = "ryefs fetch sample/house-rules\n"
+		      "ryefs fetch tool:rye/bash/bash --to project",
 	  .min = 1,
 	  .max = 1,
 	  .traits = CLI_REFS | CLI_WRITES | CLI_WAITS | CLI_OPENS_ANY,
@@ -70,6 +86,7 @@ static const struct cli_verb verbs[] = {
 	  .usage = "[DIR]",
 	  .help = "make DIR a workspace: directories, a signing key if you have none",
 	  .more = "What is there already is left alone.",
+	  .examples = "ryefs init --sample ~/work",
 	  .max = 1,
 	  .traits = CLI_WRITES,
 	  .run = verb_init },
@@ -78,13 +95,22 @@ static const struct cli_verb verbs[] = {
 	  .help = "make your signing key and trust it",
 	  .more = "It lies in your user space, in .ai/config/keys/signing, readable by you alone.\n"
 		  "With --force the one before stays beside it as private_key.pem.old, until the next.",
+	  .examples = "ryefs keygen --owner Ann",
 	  .traits = CLI_WRITES | CLI_OPENS_ANY,
 	  .run = verb_keygen },
 	{ .name = "keys",
 	  .usage = "",
 	  .help = "list the keys there are and which of them count",
+	  .examples = "ryefs keys --json",
 	  .traits = CLI_OPENS_ANY,
 	  .run = verb_keys },
+	{ .name = "list",
+	  .usage = "",
+	  .help = "list your mounts: place, project, since when, process, state",
+	  .more = "A mount is silent where its daemon does not answer, and dead where it has ended.",
+	  .examples = "ryefs list --json",
+	  .max = -1,
+	  .run = verb_list },
 	{ .name = "mcp",
 	  .usage =
 		  "[serve] | add NAME URL [\"HEADER: VALUE\"...] |\n"
@@ -98,6 +124,8 @@ static const struct cli_verb verbs[] = {
 		  "server and its tools are items, signed with your key: mcp/NAME/TOOL. refresh shows\n"
 		  "what the server has changed since, and asks. Values may name ${VARIABLES} and\n"
 		  "secrets, which are filled in when the server is called.",
+	  .examples = "ryefs mcp --read-only --project ~/work\n"
+		      "ryefs mcp add files -- npx -y @modelcontextprotocol/server-filesystem .",
 	  .max = -1,
 	  .seek = "ryefs mcp list",
 	  .traits = CLI_WRITES | CLI_WAITS,
@@ -123,12 +151,16 @@ static const struct cli_verb verbs[] = {
 		  "kind's directory, as my/hello; of a server its name alone. What is made works at\n"
 		  "once; the command that tries it is printed. On a terminal it asks for what is\n"
 		  "missing. What is there already stays.",
+	  .examples = "ryefs new tool my/hello\n"
+		      "ryefs new knowledge my/notes --space user",
 	  .max = 2,
 	  .traits = CLI_WRITES,
 	  .run = verb_new },
 	{ .name = "search",
 	  .usage = "WORD...",
 	  .help = "find items; \"a phrase\", AND, OR, NOT and * are understood",
+	  .examples = "ryefs search edit lines\n"
+		      "ryefs search 'tool AND NOT web' --limit 5",
 	  .min = 1,
 	  .max = -1,
 	  .traits = CLI_OPENS_ANY,
@@ -139,6 +171,8 @@ static const struct cli_verb verbs[] = {
 	  .more = "set reads the value from standard input, or asks for it without showing it; an\n"
 		  "argument would be seen by every process. An item whose signed text asks for NAME\n"
 		  "gets it where neither the environment nor, for items of the project, its .env has it.",
+	  .examples = "echo sk-1234 | ryefs secret set OPENAI_API_KEY\n"
+		      "ryefs secret list",
 	  .max = -1,
 	  .seek = "ryefs secret list",
 	  .traits = CLI_WRITES,
@@ -149,6 +183,8 @@ static const struct cli_verb verbs[] = {
 	  .more = REFS
 	  "--all and patterns leave alone what is good, whoever signed it, and tell what\n"
 	  "another key signed that is not: name it, or say -i or --take-over.",
+	  .examples = "ryefs sign knowledge:sample/house-rules\n"
+		      "ryefs sign --all",
 	  .max = -1,
 	  .traits = CLI_REFS | CLI_WRITES,
 	  .run = verb_sign },
@@ -159,12 +195,14 @@ static const struct cli_verb verbs[] = {
 	  .traits = CLI_HIDDEN,
 	  .run = verb_thread_run },
 	{ .name = "threads",
-	  .usage = "[list | VERB ID [WORD...]]",
+	  .usage = "[list | prune --older TIME | VERB ID [WORD...]]",
 	  .help = "runs that go on by themselves: see, await, end and forget them",
 	  .more = "VERB is show, tail, wait, tree, cost, cancel, kill or delete; of a model's thread also\n"
 		  "say TEXT, limit NAME=VALUE, handoff, verify and, when it has ended, resume TEXT. tree\n"
-		  "and cost without ID are of all threads.\n"
+		  "and cost without ID are of all threads. ID may be its beginning, or @last.\n"
 		  "wait prints the final status; its exit status is 0 for \"completed\".",
+	  .examples = "ryefs threads list --running\n"
+		      "ryefs threads prune --older 30d --yes",
 	  .max = -1,
 	  .seek = "ryefs threads list",
 	  .run = verb_threads },
@@ -174,6 +212,8 @@ static const struct cli_verb verbs[] = {
 	  .more = "A fingerprint is looked for among the project's own key files, which do not\n"
 		  "count until you say so here: whose key it is and where it lies is shown, and\n"
 		  "you are asked. The key is added to your user space.",
+	  .examples = "ryefs trust self\n"
+		      "ryefs trust colleague.pem --owner Eve",
 	  .min = 1,
 	  .max = 1,
 	  .seek = "ryefs keys",
@@ -182,12 +222,14 @@ static const struct cli_verb verbs[] = {
 	{ .name = "umount",
 	  .usage = "MOUNTPOINT",
 	  .help = "end a mount; runs that it waits for are cancelled",
+	  .examples = "ryefs umount mnt",
 	  .min = 1,
 	  .max = 1,
 	  .run = verb_umount },
 	{ .name = "untrust",
 	  .usage = "FINGERPRINT",
 	  .help = "take a key out of your user space's trusted ones",
+	  .examples = "ryefs untrust 9d1c02f4a6b7e358",
 	  .min = 1,
 	  .max = 1,
 	  .seek = "ryefs keys",
@@ -197,6 +239,8 @@ static const struct cli_verb verbs[] = {
 	  .usage = "[REF...]",
 	  .help = "check signatures: of every item, or of those named",
 	  .more = REFS "Without REF only what is refused is printed, many of one cause as one.",
+	  .examples = "ryefs verify\n"
+		      "ryefs verify 'tool:sample/*'",
 	  .max = -1,
 	  .traits = CLI_REFS,
 	  .run = verb_verify },
@@ -223,11 +267,11 @@ static void help_all(FILE *to)
 	fputs("ryefs: a file system over a signed .ai workspace\n\n"
 	      "usage: ryefs [mount] SOURCE MOUNTPOINT [-o OPTION,...] [-f] [-d]\n"
 	      "       ryefs VERB [OPTION...] [OPERAND...]\n\n"
-	      "  mount     show SOURCE/.ai, verified, at MOUNTPOINT (ryefs mount --help)\n",
+	      "  mount      show SOURCE/.ai, verified, at MOUNTPOINT (ryefs mount --help)\n",
 	      to);
 	for (const struct cli_verb *at = verbs; at->name; at++)
 		if (!(at->traits & CLI_HIDDEN))
-			fprintf(to, "  %-9s %s\n", at->name, at->help);
+			fprintf(to, "  %-10s %s\n", at->name, at->help);
 	fputs("\nryefs VERB --help says more; man ryefs, man 7 ryefs. Exit status: 0 well,\n"
 	      "1 failed, 2 wrong call, 3 not found, 4 refused (signature, trust), 5 denied.\n",
 	      to);

@@ -46,16 +46,19 @@ static int daemon_of(const char *path)
 	return fd >= 0 && daemon_pid(path) == pid ? steal_fd(&fd) : -1;
 }
 
-static bool gone_within(const char *path, int patience_ms)
+static bool gone_within(struct cli *cli, const char *path, int patience_ms)
 {
 	int64_t until = clock_ms() + patience_ms;
+	struct progress progress;
+	bool there;
 
-	while (mounts_has(path)) {
-		if (clock_ms() >= until)
-			return false;
+	progress_start(&progress, cli, "its runs are being ended");
+	while ((there = mounts_has(path)) && clock_ms() < until) {
+		progress_wait(&progress);
 		poll(NULL, 0, LOOK_MS);
 	}
-	return true;
+	progress_end(&progress);
+	return !there;
 }
 
 /* Absolute, also where the daemon is dead and the path itself cannot be looked at. */
@@ -127,7 +130,7 @@ int verb_umount(struct cli *cli)
 		return out_success(cli, "unmounted", path, NULL);
 	daemon = alive ? daemon_of(path) : -1;
 	if (daemon >= 0 && !pidfd_send_signal(daemon, SIGTERM, NULL, 0) &&
-	    gone_within(path, PATIENCE_MS))
+	    gone_within(cli, path, PATIENCE_MS))
 		return out_success(cli, "unmounted", path, NULL);
 	if (!mounts_detach(path, true))
 		return cli_complain(cli, CLI_DENIED,

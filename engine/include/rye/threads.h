@@ -23,6 +23,7 @@ RYE_API int rye_thread_list(struct rye *rye, rye_name_fn fn, void *arg, struct r
 /* The same threads with what their rows say, in one go; texts are borrowed. */
 struct rye_thread_row {
 	const char *id, *status, *directive, *created, *completed;
+	bool ended; /* the status is one that no thread leaves */
 };
 typedef int (*rye_thread_row_fn)(void *arg, const struct rye_thread_row *row);
 RYE_API int rye_thread_rows(struct rye *rye, rye_thread_row_fn fn, void *arg, struct rye_err *err);

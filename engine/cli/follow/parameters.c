@@ -4,7 +4,7 @@
  * call as it was typed with its faults put right (base/corrected.h), and JSON that was cut off or
  * written as another language has it.
  */
-#include "cli/cli.h"
+#include "cli/follow/follow.h"
 
 #include "format/format.h"
 #include "scope.h"
@@ -108,7 +108,7 @@ void parameters_table(const json_t *schema, FILE *to)
 						      need.len ? need.data : "", "text", text,
 						      strcspn(text, "\n")));
 	}
-	out_table(to, rows, columns, ARRAY_SIZE(columns));
+	out_table(NULL, to, rows, columns, ARRAY_SIZE(columns));
 }
 
 /* ---- JSON that was cut off or written as another language has it ---- */

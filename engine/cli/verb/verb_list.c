@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ryefs list: the mounts that this user has made, as the kernel has them. Of those whose daemon answers
+ * its process and since when; one that is silent is not touched, so this cannot hang.
+ */
+#include "cli/cli.h"
+
+#include "base/io.h"
+#include "clock.h"
+#include "connection.h"
+#include "mountinfo.h"
+#include "scope.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LIST_PATIENCE_MS 1000
+#define LIST_STATS_MAX 65536
+
+static int list_add(void *arg, const struct mountinfo *mount)
+{
+	json_t *rows = arg, *row;
+
+	if (!mountinfo_is_ours(mount) || mount->owner != getuid())
+		return 0;
+	row = json_object();
+	json_sets(row, "place", mount->point);
+	json_sets(row, "project", mount->source);
+	json_array_append_new(rows, row);
+	return 0;
+}
+
+/* What the daemon tells of itself. */
+static void list_ask(json_t *row)
+{
+	auto_close int root = open(json_str(row, "place"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_blob struct rye_blob *blob = NULL;
+	auto_json json_t *stats = NULL;
+	char since[24];
+
+	if (root < 0 || io_read_at(root, ".ryefs/stats.json", LIST_STATS_MAX, &blob) < 0)
+		return;
+	stats = json_loadb(blob->data, blob->len, 0, NULL);
+	if (!stats)
+		return;
+	clock_stamp(time(NULL) - (time_t)json_int(stats, "uptime_s", 0), since);
+	json_sets(row, "since", since);
+	json_set(row, "pid", json_integer(json_int(stats, "pid", 0)));
+}
+
+static const struct {
+	const char *word;
+	enum color color;
+} list_states[] = {
+	[CONNECTION_ANSWERS] = { "serves", COLOR_GOOD },
+	[CONNECTION_DEAD] = { "dead", COLOR_BAD },
+	[CONNECTION_SILENT] = { "silent", COLOR_DOUBT },
+};
+
+static void list_look(json_t *row, bool tints)
+{
+	enum connection_state state = connection_probe(json_str(row, "place"), LIST_PATIENCE_MS);
+
+	json_sets(row, "since", "");
+	json_set(row, "pid", json_null());
+	json_sets(row, "state", list_states[state].word);
+	if (tints)
+		json_set(row, "tint", json_integer(list_states[state].color));
+	if (state == CONNECTION_ANSWERS)
+		list_ask(row);
+}
+
+int verb_list(struct cli *cli)
+{
+	static const struct out_column columns[] = {
+		{ "place", "MOUNTPOINT" },
+		{ "project", "PROJECT" },
+		{ "since", "SINCE" },
+		{ "pid", "PID", .right = true },
+		{ "state", "STATE", .tint = "tint" },
+	};
+	auto_json json_t *rows = json_array();
+	auto_free char *mend = cli->argc ? cli_retyped(cli, "search", NULL, NULL) : NULL;
+	json_t *row;
+	size_t i;
+
+	if (cli->argc)
+		return cli_complain(cli, CLI_USAGE, mend,
+				    "list tells the mounts; items are found by search");
+	mountinfo_each(list_add, rows);
+	json_array_foreach(rows, i, row)
+		list_look(row, !cli->opt.json);
+	return out_rows(cli, rows, columns, ARRAY_SIZE(columns),
+			"nothing is mounted by you: ryefs SOURCE MOUNTPOINT");
+}
