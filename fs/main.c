@@ -104,6 +104,8 @@ static bool is_mount(int argc, char **argv)
 			return false;
 	if (argc == 3 && (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0))
 		return false;
+	if (rye_cli_early(argc, argv))
+		return false;
 	if (strcmp(argv[1], "mount") == 0 || argv[1][0] == '-')
 		return true;
 	return argc > 2 && (strchr(argv[1], '/') || access(argv[1], F_OK) == 0);

@@ -103,6 +103,8 @@ int cli_words(struct cli *cli, const struct cli_word *words, size_t n);
 const struct cli_verb *cli_find(const struct cli_verb *verbs, const char *word);
 /* unknown.c: the verb that a misspelt word is nearest to, or NULL. */
 const char *unknown_near(const struct cli_verb *verbs, const char *word);
+/* "ryefs --json verify": where the verb stands behind such options and their values; 0: nowhere. */
+int unknown_early(const struct cli_verb *verbs, int argc, char **argv);
 /* argv[1] is no verb; exit status. */
 int cli_unknown(const struct cli_verb *verbs, int argc, char **argv);
 /* Reads the words behind the verb and does it; exit status. */

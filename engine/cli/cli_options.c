@@ -156,6 +156,34 @@ static void cli_options_set(struct cli *cli, const struct flag *flag, const char
 		memcpy(at, &on, sizeof(on));
 }
 
+/* "execute REF --name Ann": parameters are KEY=VALUE. */
+static int options_as_parameters(struct cli *cli)
+{
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+
+	buf_addf(&mend, "ryefs %s", cli->verb->name);
+	for (int i = 0; i < cli->n_typed; i++) {
+		const char *word = cli->typed[i], *name = word + strspn(word, "-");
+		const char *value = i + 1 < cli->n_typed ? cli->typed[i + 1] : NULL;
+		auto_free char *pair = NULL;
+		bool is_parameter = !strncmp(word, "--", 2) && *name &&
+				    !find_long(cli, name, strcspn(name, "="));
+
+		if (is_parameter && !strchr(name, '=') && value && *value != '-') {
+			i++;
+			if (asprintf(&pair, "%s=%s", name, value) < 0)
+				return CLI_FAILED;
+		} else if (is_parameter && !strchr(name, '=') &&
+			   asprintf(&pair, "%s=true", name) < 0) {
+			return CLI_FAILED;
+		}
+		buf_addc(&mend, ' ');
+		buf_shell(&mend, pair ? pair : is_parameter ? name : word);
+	}
+	return cli_complain(cli, CLI_USAGE, mend.failed ? NULL : mend.data,
+			    "parameters of an item are words as KEY=VALUE, without --");
+}
+
 static int cli_options_unknown(struct cli *cli, const char *name, size_t len)
 {
 	auto_free char *word = strndup(name, len);
@@ -167,6 +195,8 @@ static int cli_options_unknown(struct cli *cli, const char *name, size_t len)
 		if (verb_takes(cli->verb, &flags[i]))
 			near_offer(&near, flags[i].name, flags[i].name);
 	snprintf(what, sizeof(what), "there is no option --%.*s here", (int)len, name);
+	if (!near.best && !strcmp(cli->verb->name, "execute"))
+		return options_as_parameters(cli);
 	if (!near.best)
 		return cli_misuse(cli, "%s", what);
 	snprintf(instead, sizeof(instead), "--%s%s", near.best, name + len);

@@ -35,13 +35,16 @@ static const struct unknown_word {
 	{ "logs", "threads tail", "threads" },
 	{ "ls", "search", EVERYTHING },
 	{ "mounts", "list", "list" },
+	{ "open", "mount", NULL },
 	{ "ps", "threads show", "threads" },
 	{ "run", "execute", NULL },
 	{ "read", "fetch", NULL },
+	{ "serve", "mcp serve", "mcp serve" },
 	{ "show", "fetch", NULL },
 	{ "start", "execute", NULL },
 	{ "status", "verify", "doctor" },
 	{ "unmount", "umount", NULL },
+	{ "version", "--version", "--version" },
 	{ "view", "fetch", NULL },
 	{ "wait", "threads wait", "threads" },
 };
@@ -123,11 +126,52 @@ static bool unknown_wants(const struct cli_verb *verbs, const char *word)
 	return verb ? verb->min > 0 : !strcmp(word, "mount");
 }
 
+int unknown_early(const struct cli_verb *verbs, int argc, char **argv)
+{
+	int i = 1;
+
+	for (; i < argc; i++) {
+		const char *word = argv[i];
+
+		/* a mount's own, and a directory */
+		if (*word == '-' && word[1] && strchr("ofd", word[1]))
+			return 0;
+		if (*word == '-')
+			continue;
+		if (cli_find(verbs, word) && access(word, F_OK) != 0)
+			return i > 1 ? i : 0;
+		if (argv[i - 1][0] != '-')
+			return 0;
+	}
+	return 0;
+}
+
+/* The options of a verb stand behind it. */
+static int unknown_put_behind(const struct cli_verb *verbs, int argc, char **argv)
+{
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	int verb = unknown_early(verbs, argc, argv);
+
+	buf_addf(&mend, "ryefs %s", verb ? argv[verb] : "--help");
+	for (int i = 1; verb && i < argc; i++) {
+		if (i == verb)
+			continue;
+		buf_addc(&mend, ' ');
+		buf_shell(&mend, argv[i]);
+	}
+	fputs("ryefs: options stand behind the verb\nmend with: ", stderr);
+	out_text(stderr, mend.failed ? "ryefs --help" : mend.data);
+	putc('\n', stderr);
+	return CLI_USAGE;
+}
+
 int cli_unknown(const struct cli_verb *verbs, int argc, char **argv)
 {
 	const char *word = argv[1], *meant = unknown_meant(verbs, word, argc > 2);
 	auto_buf struct rye_buf mend = RYE_BUF_INIT;
 
+	if (*word == '-')
+		return unknown_put_behind(verbs, argc, argv);
 	if (access(word, F_OK) == 0 && argc == 2)
 		return lacks_mountpoint(word);
 	if (argc > 2 && unknown_makes(word, argv[2]))

@@ -163,11 +163,11 @@ static const struct threads_word {
 /* Of other programs, with what is meant by them here. */
 static const char *const threads_others[][2] = { { "abort", "cancel" },	   { "check", "verify" },
 						 { "continue", "resume" }, { "follow", "tail" },
-						 { "gc", "prune" },	   { "info", "show" },
-						 { "log", "tail" },	   { "logs", "tail" },
-						 { "ls", "list" },	   { "ps", "list" },
-						 { "rm", "delete" },	   { "status", "show" },
-						 { "stop", "cancel" },	   { "tell", "say" } };
+						 { "info", "show" },	   { "log", "tail" },
+						 { "logs", "tail" },	   { "ls", "list" },
+						 { "ps", "list" },	   { "rm", "delete" },
+						 { "status", "show" },	   { "stop", "cancel" },
+						 { "tell", "say" } };
 
 /* NULL: there is no such thread. */
 static char *threads_status(struct cli *cli, const char *id)

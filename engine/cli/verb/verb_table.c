@@ -257,6 +257,11 @@ bool rye_cli_knows(const char *word)
 	return cli_find(verbs, word) != NULL;
 }
 
+bool rye_cli_early(int argc, char **argv)
+{
+	return unknown_early(verbs, argc, argv) != 0;
+}
+
 const char *rye_cli_suggest(const char *word)
 {
 	return unknown_near(verbs, word);
@@ -297,6 +302,16 @@ int rye_cli_main(int argc, char **argv, rye_cli_name_fn is_control)
 	if (!strcmp(word, "help") && argc == 3 && (verb = cli_find(verbs, argv[2]))) {
 		options_help(verb, stdout);
 		return CLI_OK;
+	}
+	if (!strcmp(word, "help") && argc == 3) {
+		const char *near = unknown_near(verbs, argv[2]);
+
+		fputs("ryefs help: \"", stderr);
+		out_text(stderr, argv[2]);
+		fprintf(stderr, "\" is no verb%s%s%s\nmend with: ryefs help%s%s\n",
+			near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "",
+			near ? " " : "", near ? near : "");
+		return CLI_USAGE;
 	}
 	if (!*word || !rye_cli_knows(word)) {
 		if (*word)

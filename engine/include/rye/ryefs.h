@@ -16,6 +16,8 @@ typedef bool (*rye_cli_name_fn)(const char *name, size_t len);
  * Returns the exit status.
  */
 RYE_API int rye_cli_main(int argc, char **argv, rye_cli_name_fn is_control);
+/* Is argv[1] an option that belongs behind a verb? */
+RYE_API bool rye_cli_early(int argc, char **argv);
 /* Is this word rye_cli_main's? False for `mount`, options and everything unknown. */
 RYE_API bool rye_cli_knows(const char *word);
 /* The verb that this word may have been meant to be; NULL: none is near. Static text. */
