@@ -7,6 +7,7 @@
 #   release     optimised and hardened, assertions off
 #   fuzz60      every fuzz target for $FUZZ_SECONDS (60) with libFuzzer (clang)
 #   lint docs   the lints; the man pages and the documents' links
+#   package     two builds of every package, one of them installed into a fresh root (minutes)
 #   analyze     cppcheck and clang --analyze over the engine and the front (minutes at first)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -29,13 +30,13 @@ need() {
 
 job_gcc() {
   CC=gcc configure build-gcc --werror
-  suites build-gcc
+  suites build-gcc --no-suite package
 }
 
 job_clang() {
   need clang
   CC=clang configure build-clang --werror
-  suites build-clang
+  suites build-clang --no-suite package
 }
 
 # Start-up of the programs under test is slow: three times the patience.
@@ -43,7 +44,7 @@ job_asan() {
   configure build-asan -Db_sanitize=address,undefined -Db_lundef=false --werror
   export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
   export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-  suites build-asan --no-suite lint --no-suite lint-slow --no-suite analyze --timeout-multiplier 3
+  suites build-asan --no-suite lint --no-suite lint-slow --no-suite analyze --no-suite package --timeout-multiplier 3
 }
 
 # Some kernels randomise addresses further than the sanitizer of gcc 12 knows.
@@ -51,12 +52,12 @@ job_tsan() {
   configure build-tsan -Db_sanitize=thread -Db_lundef=false --werror
   export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1:suppressions=$PWD/tests/tsan.supp"
   compile build-tsan
-  setarch -R "$MESON" test -C build-tsan --no-rebuild --print-errorlogs --no-suite lint --no-suite lint-slow --no-suite analyze --timeout-multiplier 5
+  setarch -R "$MESON" test -C build-tsan --no-rebuild --print-errorlogs --no-suite lint --no-suite lint-slow --no-suite analyze --no-suite package --timeout-multiplier 5
 }
 
 job_release() {
   configure build-release --buildtype=release --werror
-  suites build-release --no-suite lint --no-suite lint-slow --no-suite analyze
+  suites build-release --no-suite lint --no-suite lint-slow --no-suite analyze --no-suite package
 }
 
 job_fuzz60() {
@@ -93,6 +94,11 @@ job_analyze() {
   [ "$failed" = 0 ]
 }
 
+job_package() {
+  configure build
+  suites build --suite package
+}
+
 job_docs() {
   local page
   "$PYTHON" tests/lint/docs.py .
@@ -107,12 +113,12 @@ job_docs() {
 [ $# -gt 0 ] || set -- gcc clang asan tsan release lint docs
 for job in "$@"; do
   case $job in
-    gcc | clang | asan | tsan | release | fuzz60 | lint | analyze | docs)
+    gcc | clang | asan | tsan | release | fuzz60 | lint | analyze | package | docs)
       echo "=== $job"
       "job_$job"
       ;;
     *)
-      echo "ci: there is no job $job (gcc clang asan tsan release fuzz60 lint analyze docs)" >&2
+      echo "ci: there is no job $job (gcc clang asan tsan release fuzz60 lint analyze package docs)" >&2
       exit 2
       ;;
   esac

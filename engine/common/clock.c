@@ -6,6 +6,7 @@
 #include "clock.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int64_t read_ns(clockid_t id)
@@ -54,6 +55,17 @@ void clock_stamp(time_t when, char ret[24])
 
 	gmtime_r(&when, &tm);
 	strftime(ret, 24, "%Y-%m-%dT%H:%M:%SZ", &tm);
+}
+
+void clock_stamp_signed(char ret[24])
+{
+	const char *text = getenv("SOURCE_DATE_EPOCH");
+	char *end = NULL;
+	long long when = text && *text ? strtoll(text, &end, 10) : -1;
+
+	/* years of four digits alone */
+	clock_stamp(end && !*end && when >= 0 && when < 253402300800LL ? (time_t)when : time(NULL),
+		    ret);
 }
 
 void clock_iso_at(int64_t us, char ret[40])

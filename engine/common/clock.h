@@ -19,6 +19,8 @@ void clock_cond_init(pthread_cond_t *cond);
 /* Until it is signalled: 0; or ETIMEDOUT, clock_ns is `end`. The lock is held, as with any wait. */
 int clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t end);
 void clock_stamp(time_t when, char ret[24]); /* 2026-01-02T03:04:05Z */
+/* Now, or where SOURCE_DATE_EPOCH says that it is (reproducible-builds.org): of what is signed. */
+void clock_stamp_signed(char ret[24]);
 /* 2026-01-02T03:04:05.123456+00:00 */
 void clock_iso_at(int64_t us, char ret[40]); /* microseconds since 1970 */
 void clock_iso_us(char ret[40]); /* now */

@@ -40,7 +40,7 @@ int signdoc_sign(const struct key_secret *key, json_t *doc, const char *stamp, s
 
 	if (r < 0)
 		return r;
-	clock_stamp(time(NULL), now);
+	clock_stamp_signed(now);
 	key_sign(key, span_of(hash), sig);
 	snprintf(line, sizeof(line), "rye:signed:%s:%s:%s:%s", stamp ? stamp : now, hash, sig,
 		 key->pub.fp);

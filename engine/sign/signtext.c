@@ -115,7 +115,7 @@ static int sign_content(const struct sign_text *what, struct sig_rule rule, stru
 	if (what->stamp)
 		snprintf(ret->stamp, sizeof(ret->stamp), "%s", what->stamp);
 	else
-		clock_stamp(time(NULL), ret->stamp);
+		clock_stamp_signed(ret->stamp);
 	sha256_hex(region, ret->hash);
 	key_sign(what->key, span_of(ret->hash), ret->sig);
 	memcpy(ret->fp, what->key->pub.fp, KEY_FP);

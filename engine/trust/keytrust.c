@@ -51,7 +51,7 @@ static int put_file(const struct item_env *env, const struct space *into, const 
 	struct rye_blob *text;
 	int r;
 
-	clock_stamp(time(NULL), stamp);
+	clock_stamp_signed(stamp);
 	snprintf(category, sizeof(category), "keys/%s", where);
 	snprintf(path, sizeof(path), "config/%s/%s.toml", category, what.key->fp);
 	what.stamp = stamp;

@@ -99,6 +99,10 @@ kill -CONT "$DAEMON"
 has "items are not what list lists" "$(ryefs list tools 2>&1)" "mend with: ryefs search tools"
 umount_rye >/dev/null
 
+# ---- what it is made with ----
+like "--version says the version first" "$(ryefs --version | head -n 1)" '^ryefs [0-9.]+$'
+like "then with what it was built" "$(ryefs --version | tail -n +2 | tr '\n' ' ')" '^with libfuse 3\.[0-9.]+, sqlite 3\.[0-9.]+, .* loaded when it is wanted: libcurl [0-9.]+ $'
+
 # ---- completions and help ----
 for shell in bash:ryefs.bash zsh:_ryefs fish:ryefs.fish; do
   ryefs completion ${shell%:*} >"$T/completion"

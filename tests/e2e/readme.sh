@@ -39,6 +39,9 @@ prefix_of() { /usr/bin/python3 "$T/prefix_of" "$1"; }
 prefix=$(prefix_of "$here/build")
 # it would run this very test
 instead 'scripts/test     # builds it and runs every test; the last line counts them' 'bash -n scripts/test'
+# the test `package` makes and installs them
+instead 'scripts/package                    # makes dist/: a Debian package, one for npm, a dev container feature …' 'bash -n scripts/package'
+instead 'sudo apt install ./dist/ryefs_*.deb' true
 # everything but compiling, in a tree that scripts/run has made
 instead 'scripts/build --buildtype=release --prefix=/usr' \
   "export BUILD='$T/release'; scripts/build && scripts/build --buildtype=release --prefix=/usr; unset BUILD"

@@ -291,7 +291,8 @@ int rye_cli_main(int argc, char **argv, rye_cli_name_fn is_control)
 		return cli_run((struct cli){ .verb = verb, .is_control = is_control }, argc - 2,
 			       argv + 2);
 	if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
-		printf("ryefs %s\n", RYE_VERSION);
+		printf("ryefs %s\n%s\nloaded when it is wanted: %s\n", RYE_VERSION, RYE_WITH,
+		       RYE_LOADS);
 		return CLI_OK;
 	}
 	if (!strcmp(word, "mount") ||
