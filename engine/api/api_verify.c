@@ -40,6 +40,16 @@ static bool api_verify_wanted(const struct api_verify_survey *survey, const stru
 	return glob_match(survey->glob, strchr(survey->glob, '/') ? of->id : leaf);
 }
 
+/* With the files that it lists, where it lists some. */
+static int load_whole(const struct rye *rye, const struct path_ask *ask, struct rye_item **ret,
+		      struct rye_err *err)
+{
+	int r = rye_load_path(&rye->items, ask, ret, err);
+	bool linked;
+
+	return r ? r : item_check_attached(&rye->items, *ret, &linked, err);
+}
+
 static int verify_one(const struct api_verify_survey *survey, const struct index_doc *of,
 		      size_t done, size_t total)
 {
@@ -65,7 +75,7 @@ static int verify_one(const struct api_verify_survey *survey, const struct index
 	abspath = space_abspath(space, path);
 	verdict.path = abspath ? abspath : path;
 	if (ask.kind == RYE_CONFIG ? config_load_file(&rye->items, &file, &item, &err) :
-				     rye_load_path(&rye->items, &ask, &item, &err)) {
+				     load_whole(rye, &ask, &item, &err)) {
 		/* Gone since the index was asked. */
 		if (err.code == RYE_NOT_FOUND)
 			return survey->batch->fn(survey->batch->arg, NULL, done, total);

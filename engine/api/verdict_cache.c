@@ -112,9 +112,11 @@ static int load_at(const struct cache *cache, const struct index_item *item, str
 	if (item->kind == RYE_CONFIG)
 		return load_config(cache, item, ret, err);
 	r = rye_load_path(env, &ask, &ret->item, err);
+	if (!r)
+		r = item_check_attached(env, ret->item, &ret->linked, err);
 	if (r)
 		return r;
-	ret->linked = ret->item->st.st_nlink > 1;
+	ret->linked |= ret->item->st.st_nlink > 1;
 	return verdict_cache_render(cache, ret, err);
 }
 
@@ -230,6 +232,8 @@ int cache_direct(const struct cache *cache, const struct item_ask *ask, struct l
 	auto_loaded struct loaded loaded = { 0 };
 	int r = rye_load(cache->items, ask, &loaded.item, err);
 
+	if (!r)
+		r = item_check_attached(cache->items, loaded.item, &loaded.linked, err);
 	if (!r)
 		r = verdict_cache_render(cache, &loaded, err);
 	if (r)

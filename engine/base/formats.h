@@ -38,10 +38,13 @@
 	ROW(CONFIG, ".yml", HASH, "yaml", parse_yaml_tool)  \
 	ROW(CONFIG, ".toml", HASH, "toml", parse_toml_tool)
 
+#define SKILL_FORMATS(ROW, BARE) ROW(SKILL, ".yaml", HASH, "yaml", parse_yaml_tool)
+
 #define FORMATS(ROW, BARE)           \
 	DIRECTIVE_FORMATS(ROW, BARE) \
 	TOOL_FORMATS(ROW, BARE)      \
 	KNOWLEDGE_FORMATS(ROW, BARE) \
-	CONFIG_FORMATS(ROW, BARE)
+	CONFIG_FORMATS(ROW, BARE)    \
+	SKILL_FORMATS(ROW, BARE)
 
 #endif

@@ -12,7 +12,7 @@
  */
 int id_check(struct rye_span id, struct rye_err *err);
 
-/* "tool:a/b" → RYE_TOOL, "a/b". A text without one of the four prefixes: RYE_KIND__MAX. */
+/* "tool:a/b" → RYE_TOOL, "a/b". A text without a kind's prefix: RYE_KIND__MAX. */
 enum rye_kind id_split(const char *ref, const char **ret_id);
 
 /* The same of what a person typed: "tools:" will do for "tool:". */

@@ -127,6 +127,16 @@ int item_glance(const struct item_env *env, const struct item_ask *ask, struct g
 		struct rye_err *err);
 
 /*
+ * attached.c: of a kind with a manifest (RYE_KIND_MANIFEST) also what the manifest lists. Of the others
+ * there is nothing to check. May hash many files. ret_linked: one of them has more than one name.
+ */
+int item_check_attached(const struct item_env *env, const struct rye_item *item, bool *ret_linked,
+			struct rye_err *err);
+struct skill; /* skill/skill.h */
+/* What the manifest says, verified or not. */
+int parsed_skill(const struct parsed_item *item, struct skill *ret, struct rye_err *err);
+
+/*
  * item_store.c: the one store of verified items. rye_load asks it whether it has seen this very
  * file before, so that reading, verifying and parsing are done once: for a reader, for the
  * views of an item, for the chains of all runs. Where an item lies is looked up each time.

@@ -193,6 +193,15 @@ static void fail_issues(const json_t *issues, struct rye_err *err)
 	rye_fail(err, RYE_INVALID, "Validation failed: %.700s", text.data ? text.data : "");
 }
 
+static int check_manifest(const struct sign_job *job, json_t **reply, struct rye_err *err)
+{
+	struct rye_err why = { 0 };
+
+	if (!rye_kind_has(job->ask->kind, RYE_KIND_MANIFEST) || !sign_check_skill(&job->item, &why))
+		return 0;
+	return sign_refuse(reply, why.code, err, "%s", why.msg);
+}
+
 static int sign_check_text(struct sign_job *job, json_t **reply, struct rye_err *err)
 {
 	int r;
@@ -202,7 +211,7 @@ static int sign_check_text(struct sign_job *job, json_t **reply, struct rye_err 
 		sign_check_config(job->env, &job->item, &job->report);
 	sign_check_meaning(job->env, &job->item, job->ask->dry, &job->report);
 	if (!json_array_size(job->report.issues))
-		return 0;
+		return check_manifest(job, reply, err);
 	if (rye_kind_has(job->ask->kind, RYE_KIND_FRONT) && sign_only_missing(&job->report))
 		r = sign_refuse(reply, RYE_INVALID, err,
 				"No metadata found. Knowledge entries require a ```yaml fenced "

@@ -56,6 +56,8 @@ struct meant {
 size_t meant_line_at(const struct meant *m, size_t at);
 /* Is there such an item in any space? Nothing is verified. */
 bool meant_item_here(const struct meant *m, enum rye_kind kind, const char *id);
+/* signskill.c: a signature of a manifest is one of its files: they have to be as it says. */
+int sign_check_skill(const struct parsed_item *item, struct rye_err *err);
 /* signhook.c: the same of hooks, wherever they stand. */
 void sign_check_hooks(const struct meant *m);
 /* signplace.c: a file where none is; -EEXIST: one is there. */

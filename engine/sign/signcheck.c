@@ -72,10 +72,15 @@ static const struct field config[] = { { "category", T_CATEGORY, true },
 				       { "description", T_STRING, false },
 				       { NULL } };
 
+static const struct field skill[] = { { "name", T_STEM, true },
+				      { "version", T_SEMVER, true },
+				      { NULL } };
+
 static const struct field *const tables[RYE_KIND__MAX] = { [RYE_DIRECTIVE] = directive,
 							   [RYE_TOOL] = tool,
 							   [RYE_KNOWLEDGE] = knowledge,
-							   [RYE_CONFIG] = config };
+							   [RYE_CONFIG] = config,
+							   [RYE_SKILL] = skill };
 
 /* ---- reports ---- */
 

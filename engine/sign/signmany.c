@@ -65,6 +65,12 @@ static bool id_matches(const struct signmany_walk *walk)
 	return glob_match(glob, text);
 }
 
+/* Of manifests what lies deeper are the files that they list. */
+static int deepest(enum rye_kind kind)
+{
+	return rye_kind_has(kind, RYE_KIND_MANIFEST) ? 1 : RYE_DEPTH_MAX;
+}
+
 static void signmany_visit(struct signmany_walk *walk, int fd);
 
 static void visit_entry(struct signmany_walk *walk, int dir, const char *name)
@@ -77,7 +83,7 @@ static void visit_entry(struct signmany_walk *walk, int dir, const char *name)
 	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	snprintf(walk->path + n, sizeof(walk->path) - n, "/%s", name);
-	if (S_ISDIR(st.st_mode) && walk->depth < RYE_DEPTH_MAX) {
+	if (S_ISDIR(st.st_mode) && walk->depth < deepest(walk->kind)) {
 		fd = io_open_mounted(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 		if (fd >= 0)
 			signmany_visit(walk, fd);

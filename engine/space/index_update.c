@@ -158,11 +158,53 @@ static void look_locked(struct index *index, const struct spot *spot, const char
 		walk_dir(index, spot->kind, path, &opt);
 }
 
+/* The name of the manifest whose folder a path below the kind's directory is, or lies in. */
+static struct rye_span index_update_owner(enum rye_kind kind, const char *path)
+{
+	if (!rye_kind_has(kind, RYE_KIND_MANIFEST))
+		return SPAN("");
+	return (struct rye_span){ path, strcspn(path, "/") };
+}
+
+/* index->lock held. */
+static void forget_owner(struct index *index, enum rye_kind kind, const char *path)
+{
+	struct rye_span owner = index_update_owner(kind, path);
+	struct dir *root = index->roots[kind];
+	struct index_node *node = owner.len && root ? tree_node(index, root, owner) : NULL;
+
+	if (node)
+		tree_forget(index, node);
+}
+
+/*
+ * A file that a manifest may list: what was found of the item holds no longer, in whichever space it
+ * is. A folder without a manifest is told of as if it were an item: it is shown, too.
+ */
+static void index_update_attached(struct index *index, const struct spot *spot, const char *name,
+				  struct index_changes *out)
+{
+	struct rye_span owner = index_update_owner(spot->kind, *spot->dir ? spot->dir : name);
+	char path[RYE_NAME_MAX + 64], id[RYE_NAME_MAX + 1];
+
+	/* the manifest itself is an item's file as any other */
+	if (!owner.len || owner.len > RYE_NAME_MAX ||
+	    (!*spot->dir && kind_extension_of(spot->kind, name)))
+		return;
+	snprintf(id, sizeof(id), "%.*s", (int)owner.len, owner.ptr);
+	snprintf(path, sizeof(path), "%s/%s%s", rye_kind_dir(spot->kind), id,
+		 kind_extensions(spot->kind)[0]);
+	GUARD(&index->lock);
+	forget_owner(index, spot->kind, id);
+	tree_note(out, spot->space, spot->kind, path, id);
+}
+
 static void index_update_look(struct index *index, const struct spot *spot, const char *name,
 			      struct index_changes *out)
 {
 	GUARD(&index->tops[spot->space].update);
 	look_locked(index, spot, name, out);
+	index_update_attached(index, spot, name, out);
 }
 
 /* ---- events ---- */
@@ -279,6 +321,7 @@ bool index_doubt(struct index *index, const char *path)
 		return false;
 	ext = kind_extension_of(kind, leaf + 1);
 	GUARD(&index->lock);
+	forget_owner(index, kind, rest + 1);
 	struct dir *dir = tree_dir(
 		index, kind,
 		(struct rye_span){ rest + 1, leaf > rest ? (size_t)(leaf - rest - 1) : 0 });

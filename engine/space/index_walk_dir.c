@@ -54,6 +54,12 @@ uint64_t walk_stamp(const struct stat *st)
 
 /* ---- one entry ---- */
 
+/* In the folder of a manifest, whose files may have any name: a directory is walked to be watched. */
+static bool is_attached(enum rye_kind kind, const char *path)
+{
+	return rye_kind_has(kind, RYE_KIND_MANIFEST) && strchr(path, '/');
+}
+
 static bool name_ok(const char *name)
 {
 	/* Dot names are editors' and tools' temporary files; the others hold no items. */
@@ -120,17 +126,23 @@ static int index_walk_dir_classify(const struct walk_at *at, const char *name, u
 				   struct walk_entry *ret)
 {
 	char path[sizeof(at->path) + RYE_NAME_MAX + 1];
+	bool attached = is_attached(at->kind, at->path);
 	mode_t mode;
 	int r;
 
 	*ret = (struct walk_entry){ .name = name };
-	if (!name_ok(name))
+	if (attached ? !strcmp(name, ".") || !strcmp(name, "..") || id_check(span_of(name), NULL) :
+		       !name_ok(name))
 		return 0;
 	snprintf(path, sizeof(path), "%s/%s", at->path, name);
 	r = mode_of(at, name, type, &mode);
 	if (r || !mode)
 		return r;
 	ret->linked = S_ISLNK(mode);
+	if (attached) {
+		ret->what = S_ISDIR(mode) ? WALK_DIR : WALK_NOTHING;
+		return 0;
+	}
 	if (ret->linked)
 		mode = target_mode(at, path);
 	ret->ext = walk_ext(at->kind, name);

@@ -182,6 +182,10 @@ int space_locate(const struct spaces *spaces, const struct item_ask *ask, struct
 
 	if (r < 0)
 		return r;
+	/* what lies deeper is a file of a folder, and no manifest */
+	if (rye_kind_has(ask->kind, RYE_KIND_MANIFEST) && strchr(ask->id, '/'))
+		return rye_fail(err, RYE_NOT_FOUND, "%s not found: %s", kind_title(ask->kind),
+				ask->id);
 	*ret = (struct located){ .fd = -1 };
 	snprintf(ret->id, sizeof(ret->id), "%s", ask->id);
 	r = locate_all(spaces, ask, ret, err);

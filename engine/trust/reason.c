@@ -112,7 +112,8 @@ void reason_line(const struct reason *about, const struct rye_err *err, char lin
 	reason_what(about, err, why, sizeof(why));
 	reason_remedy(about, err, mend, sizeof(mend));
 	/* A command is whole or not there at all. */
-	if (!reason_quotes(about->id) && strstr(mend, "ryefs sign "))
+	if (!reason_quotes(about->id) &&
+	    (strstr(mend, "ryefs sign ") || strstr(mend, "ryefs skill ")))
 		snprintf(mend, sizeof(mend), "the command that ryefs verify --all shows");
 	/* An id too long for the line stays out rather than being cut into another one. */
 	if (*mend && strlen(why) + strlen(mend) + sizeof("; " MEND_WITH) <= REASON_MAX)

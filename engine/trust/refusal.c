@@ -34,7 +34,7 @@ static const char *path_tail(const char *path, size_t max)
 /*
  * "<first><path>\\n  Kind: <kind>\\n<details>  mend with: <fix>"; details: whole lines or "". The
  * path is cut at its front before the fix would be lost. fix NULL: "ryefs sign <kind>:<id>",
- * in its space.
+ * in its space; of a manifest, whose files have to be looked at, "ryefs skill add <id>".
  */
 struct refusal {
 	enum rye_code code;
@@ -48,6 +48,7 @@ static int refuse(const struct verify_ask *ask, const struct refusal *what, stru
 	auto_buf struct rye_buf command = RYE_BUF_INIT;
 	char ref[RYE_ID_MAX + 32];
 	const char *fix = what->fix;
+	bool manifest = rye_kind_has(ask->kind, RYE_KIND_MANIFEST);
 	size_t used, room;
 	const char *tail;
 
@@ -55,8 +56,9 @@ static int refuse(const struct verify_ask *ask, const struct refusal *what, stru
 		fix = "reinstall the bundle";
 	} else if (!fix) {
 		snprintf(ref, sizeof(ref), "%s:%s", rye_kind_name(ask->kind), ask->id);
-		buf_addf(&command, "ryefs sign %s", ask->users ? "--space user " : "");
-		buf_shell(&command, ref);
+		buf_addf(&command, "ryefs %s %s", manifest ? "skill add" : "sign",
+			 ask->users ? "--space user " : "");
+		buf_shell(&command, manifest ? ask->id : ref);
 		fix = command.failed ? "ryefs sign" : command.data;
 	}
 	used = strlen(what->first) + strlen(what->details) + strlen(fix) + 64;

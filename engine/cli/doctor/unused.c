@@ -200,7 +200,7 @@ static void unused_check_space(struct findings *findings, const struct rye_space
 		close(fd);
 	for (int kind = 0; dir && kind < RYE_KIND__MAX; kind++) {
 		check_top(findings, dir, label, kind);
-		if (kind != RYE_CONFIG)
+		if (kind != RYE_CONFIG && !rye_kind_has((enum rye_kind)kind, RYE_KIND_MANIFEST))
 			check_kind(findings, space, label, kind);
 	}
 }

@@ -17,6 +17,9 @@ static bool is_mended_by_signing(const struct rye_verdict *verdict)
 {
 	bool config = verdict->kind == RYE_CONFIG && verdict->code == RYE_OK;
 
+	/* of a manifest its files have to be looked at, and the refusal says how */
+	if (rye_kind_has(verdict->kind, RYE_KIND_MANIFEST))
+		return false;
 	return !verdict->unread && (config || rye_code_integrity(verdict->code)) &&
 	       verdict->code != RYE_UNTRUSTED && !is_bundled(verdict);
 }

@@ -17,6 +17,7 @@ enum rye_trait {
 	RYE_KIND_FOLDER = 32, /* x/x.ext is named by x, too */
 	RYE_KIND_ELEMENT = 64, /* an XML element in Markdown, which is what a signature covers */
 	RYE_KIND_FRONT = 128, /* text behind metadata in a fence or between --- lines */
+	RYE_KIND_MANIFEST = 256, /* NAME.yaml lists the files of the folder NAME beside it; flat */
 };
 
 /*
@@ -30,7 +31,8 @@ enum rye_trait {
 	ROW(TOOL, "tool", "tools", "Tool",                                                    \
 	    RYE_KIND_RUNS | RYE_KIND_PROCESS | RYE_KIND_PARAMETERS | RYE_KIND_FOLDER)         \
 	ROW(KNOWLEDGE, "knowledge", "knowledge", "Knowledge", RYE_KIND_RUNS | RYE_KIND_FRONT) \
-	ROW(CONFIG, "config", "config", "Config", 0)
+	ROW(CONFIG, "config", "config", "Config", 0)                                          \
+	ROW(SKILL, "skill", "skills", "Skill", RYE_KIND_MANIFEST)
 
 #define RYE_KIND_VALUE(kind, ...) RYE_##kind,
 enum rye_kind { RYE_KINDS(RYE_KIND_VALUE) RYE_KIND__MAX };
