@@ -183,7 +183,7 @@ struct search_request {
 int search_request_read(const json_t *request, struct search_request *ret, struct rye_err *err);
 
 /*
- * view_info.c, view_usage.c: the views of an item that have a file of their own. Each makes the
+ * view_info.c: the views of an item that have a file of their own. Each makes the
  * bytes of one derived file; the table is in api_view.c.
  */
 
