@@ -302,6 +302,8 @@ static void path_changed(struct front *front, const struct rye_change *change)
 		change_post(front, item_task, ITEM_NUMBER(kind, strlen(change->id)), below);
 	else /* what was an item's below a name that is nothing now is told of by itself */
 		change_post(front, *below ? name_task : kind_task, kind, below);
+	if (rye_kind_has(kind, RYE_KIND_MANIFEST))
+		skills_changed(front);
 }
 
 static void change_told(void *arg)
@@ -337,6 +339,7 @@ void change_seen(void *arg, const struct rye_change *change)
 		break;
 	case RYE_CHANGE_ALL:
 		change_post(front, everything_task, 0, "");
+		skills_changed(front);
 		pass_changed(front, -1, "");
 		break;
 	case RYE_CHANGE_THREAD:

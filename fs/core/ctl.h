@@ -78,7 +78,8 @@ const struct ctl *ctl_of_verb(enum rye_verb verb);
 	     .help = "the resolved chain: spaces, hashes, signers, environment")                    \
 	VIEW(DATA, "data.json", RYE_KIND_FRONT, 0444, .listed = true,                               \
 	     .help = "front matter and body, parsed")                                               \
-	VIEW(INFO, "info.json", RYE_KIND_RUNS, 0444, .listed = true, .others = true,                \
+	VIEW(INFO, "info.json", RYE_KIND_RUNS | RYE_KIND_MANIFEST, 0444, .listed = true,            \
+	     .others = true,                                                                        \
 	     .help = "id, space, path, signer, hash, verdict, coverage, version, what it shadows")  \
 	OWN(own_output, "output", RYE_KIND_RUNS, 0400, .listed = true,                              \
 	    .help = "your own last reply as plain text")                                            \
@@ -93,7 +94,7 @@ const struct ctl *ctl_of_verb(enum rye_verb verb);
 	      .help = "link to the source in spaces/")                                              \
 	OWN(own_trace, "trace.json", RYE_KIND_PROCESS, 0400, .listed = true,                        \
 	    .help = "steps of your own last run, when its request said \"trace\": true")            \
-	VIEW(VERIFY, "verify", RYE_KIND_RUNS, 0444, .listed = true,                                 \
+	VIEW(VERIFY, "verify", RYE_KIND_RUNS | RYE_KIND_MANIFEST, 0444, .listed = true,             \
 	     .help = "one line: ok, or the reason of the refusal and what mends it")                \
 	ENTER(ctl_enter_named, "calls", 0, 0700,                                                    \
 	      .help = "calls/NAME/request.json for execute, calls/fetch/NAME/…, calls/sign/NAME/…") \

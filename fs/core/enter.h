@@ -27,6 +27,8 @@ int enter_primitive(fuse_req_t req, const struct tree_key *key, struct fuse_entr
 int enter_covered(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 int enter_fixed(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 int enter_readme(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
+int enter_skills(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
+int enter_skill(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 int enter_space(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 int enter_results(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 int enter_dot_file(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);

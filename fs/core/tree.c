@@ -176,7 +176,9 @@ static int step_root(const char *name, struct tree_key *ret)
 		return tree_named(ret, TREE_COVERED, 0, name);
 	for (uint8_t kind = 0; kind < RYE_KIND__MAX; kind++)
 		if (strcmp(rye_kind_dir(kind), name) == 0) {
-			core_tree_put(ret, TREE_MERGED, kind);
+			bool folders = rye_kind_has(kind, RYE_KIND_MANIFEST);
+
+			core_tree_put(ret, folders ? TREE_SKILLS : TREE_MERGED, kind);
 			return 0;
 		}
 	return -ENOENT;
@@ -239,6 +241,23 @@ static int step_merged(const struct tree_dir *dir, const char *name, struct tree
 	return tree_join(ret, dir->path, name);
 }
 
+/* Of a skill's own names only these begin with a dot that its manifest does not decide about. */
+static int step_skills(const struct tree_dir *dir, const char *name, struct tree_key *ret)
+{
+	bool top = dir->sort == TREE_SKILLS, below = strchr(dir->path, '/');
+
+	if (top && strcmp(name, ".why") == 0) {
+		core_tree_put(ret, TREE_WHY, dir->kind);
+		return 0;
+	}
+	if (!top && !below && strcmp(name, ".rye") == 0)
+		return tree_merged(dir->kind, dir->path, ret);
+	if (top && name[0] == '.')
+		return -ENOENT;
+	core_tree_put(ret, TREE_SKILL, dir->kind);
+	return tree_join(ret, dir->path, name);
+}
+
 static int step_spaces(const char *name, struct tree_key *ret)
 {
 	static const char *const names[RYE_SPACE__MAX] = { "project", "user", "system" };
@@ -273,6 +292,9 @@ int tree_step(const struct tree_dir *dir, const char *name, struct tree_key *ret
 		return step_root(name, ret);
 	case TREE_MERGED:
 		return step_merged(dir, name, ret);
+	case TREE_SKILLS:
+	case TREE_SKILL:
+		return step_skills(dir, name, ret);
 	case TREE_SPACES:
 		return step_spaces(name, ret);
 	case TREE_BUNDLES:

@@ -29,6 +29,8 @@ enum tree_sort {
 	TREE_SPACE, /* space; path: the bundle, or "" */
 	TREE_PASS, /* below a space: pass.c */
 	TREE_COVERED, /* path: its name; in the root, for sandboxes to mount on */
+	TREE_SKILLS, /* skills/ */
+	TREE_SKILL, /* path: below it; maybe a query, of a file */
 	TREE_SEARCH,
 	TREE_RESULTS, /* path: the query's text */
 	TREE_HIT, /* path: the query's text; query: the link's name */

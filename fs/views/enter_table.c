@@ -24,7 +24,8 @@ static const enter_fn by_sort[TREE_SORT__MAX] = {
 	[TREE_COVERED] = enter_covered,	  [TREE_SEARCH] = enter_fixed,
 	[TREE_RESULTS] = enter_results,	  [TREE_STATE] = enter_fixed,
 	[TREE_THREADS] = threads_enter,	  [TREE_DOT] = enter_fixed,
-	[TREE_DOT_FILE] = enter_dot_file,
+	[TREE_DOT_FILE] = enter_dot_file, [TREE_SKILLS] = enter_skills,
+	[TREE_SKILL] = enter_skill,
 };
 
 /* Those that never wait; of the others it is not known yet, or they are not here. */
@@ -32,6 +33,7 @@ static const enter_fn now_by_sort[TREE_SORT__MAX] = {
 	[TREE_MERGED] = enter_known,  [TREE_WHY] = enter_fixed,	   [TREE_SPACES] = enter_fixed,
 	[TREE_BUNDLES] = enter_fixed, [TREE_SEARCH] = enter_fixed, [TREE_RESULTS] = enter_results,
 	[TREE_STATE] = enter_fixed,   [TREE_DOT] = enter_fixed,	   [TREE_DOT_FILE] = enter_dot_now,
+	[TREE_SKILLS] = enter_skills,
 };
 
 static int enter_by(const enter_fn *table, struct node *dir, const char *name, fuse_req_t req,

@@ -28,6 +28,7 @@ static void readme_add_tree(struct text *text, const struct front *front)
 		"| `directives/` `knowledge/` | rendered, without the signature line |\n"
 		"| `tools/` | verified source, byte for byte |\n"
 		"| `config/` | configuration, merged; what is not signed is shown, and only tools that ask for it read it |\n"
+		"| `skills/` | Agent Skills: a directory each, of verified files alone |\n"
 		"| `search/WORDS/` | ranked results: `ls 'search/deploy kubernetes'` |\n"
 		"| `state/threads/` | running and finished threads |\n"
 		"%s"

@@ -117,6 +117,13 @@ const char *results_target(const struct results *results, size_t i);
 void search_answer(const struct search_query_ask *ask);
 
 /*
+ * skills_dir.c: skills/.
+ */
+
+/* Something has changed that skills are made of; only queues. */
+void skills_changed(struct front *front);
+
+/*
  * threads_dir.c: state/threads. enter_table.c hands the key TREE_THREADS here; everything below is
  * made of node classes of this part alone (keys of sort TREE_THREADS, text: the path below
  * state/threads), so no other file needs to know them.

@@ -63,7 +63,7 @@ like "doctor lists it" "$(cat "$M/.ryefs/doctor")" '^tools/vec/unsigned.py: ENOD
 
 # ---- listings ----
 is "the root" "$(ls -A "$M" | tr '\n' ' ')" \
-  "README.md config directives execute fetch knowledge search sign state tools "
+  "README.md config directives execute fetch knowledge search sign skills state tools "
 is "one name per item" "$(ls -A "$M/tools/vec" | tr '\n' ' ')" "b2.py b8.sh shell.sh unsigned.py "
 is "no other files" "$(ls -A "$M/tools" | tr '\n' ' ')" "vec "
 is "an item's directory lists what it has" "$(ls "$M/tools/vec/b2" | tr '\n' ' ')" \

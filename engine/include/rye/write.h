@@ -26,4 +26,6 @@ struct rye_put {
 RYE_API int rye_put(struct rye *rye, const struct rye_put *put, struct rye_blob **ret,
 		    struct rye_err *err);
 
+#include <rye/skills.h>
+
 #endif

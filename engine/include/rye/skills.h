@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * skills.h: fifth part of rye.h (included by write.h): Agent Skills as clients of them look for them.
+ * Same conventions. A name of the view is one folder; what is in it is what a verified manifest lists.
+ */
+#ifndef RYE_SKILLS_H
+#define RYE_SKILLS_H
+
+#include <rye/rye.h>
+
+/* One folder of the view. A refused one is found all the same: `verdict` says so. */
+struct rye_skill {
+	enum rye_kind kind;
+	char id[1024]; /* of the item */
+	enum rye_code verdict;
+	uint64_t version; /* changes whenever what is in it does */
+	struct timespec mtime;
+	char reason[256]; /* of a refusal, one line, with the command that mends it */
+};
+
+RYE_API int rye_skill_find(struct rye *rye, const char *name, struct rye_skill *ret,
+			   struct rye_err *err);
+
+/* Every name, in no order; one that is told twice is the same. Nonzero stops. */
+typedef int (*rye_skill_fn)(void *arg, const char *name, bool refused);
+RYE_API int rye_skill_list(struct rye *rye, rye_skill_fn fn, void *arg, struct rye_err *err);
+
+/* A file or directory of a folder; its bytes are read once, and are those that the manifest says. */
+struct rye_skill_file {
+	bool is_dir;
+	bool x; /* may be executed */
+	uint64_t version;
+	struct rye_text *text; /* of a file that was wanted: the caller's */
+};
+/* path: below the folder, "" is itself. RYE_MODIFIED: by now the skill is refused. */
+RYE_API int rye_skill_read(struct rye *rye, const struct rye_skill *skill, const char *path,
+			   struct rye_skill_file *ret, struct rye_err *err);
+/* The names in a directory of it, in no order; one may be told more than once. */
+typedef void (*rye_skill_name_fn)(void *arg, const char *name, bool is_dir);
+RYE_API int rye_skill_names(struct rye *rye, const struct rye_skill *skill, const char *dir,
+			    rye_skill_name_fn fn, void *arg, struct rye_err *err);
+
+#endif

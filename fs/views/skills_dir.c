@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * skills_dir.c - skills/: a real directory for each Agent Skill, with what its manifest lists.
+ *
+ * Clients scan whole directories and follow no links: so directories and files are what they seem,
+ * and a refused skill is a link to its reason, which ends no scan. The engine is asked at each lookup
+ * (timeouts 0), so no name can outlive a verdict; only listings are kept by the kernel, and dropped
+ * when something has changed. No lock, no state.
+ */
+#include "views/views.h"
+
+#include "core/enter.h"
+#include "core/listing.h"
+#include "core/notify.h"
+#include "core/reply.h"
+#include "scope.h"
+#include "views/views_inner.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+/* "pdf/scripts/x.py": the skill's name, and the path in its folder. */
+struct skills_at {
+	char name[TREE_NAME_MAX + 1];
+	const char *path;
+};
+
+static bool skills_at(const char *text, struct skills_at *ret)
+{
+	size_t n = strcspn(text, "/");
+
+	if (n >= sizeof(ret->name))
+		return false;
+	memcpy(ret->name, text, n);
+	ret->name[n] = 0;
+	ret->path = text + n + (text[n] == '/');
+	return true;
+}
+
+/* ---- directories ---- */
+
+static int skills_on_skill(void *arg, const char *name, bool refused)
+{
+	listing_add(arg, name, refused ? S_IFLNK : S_IFDIR, 0);
+	return 0;
+}
+
+struct skills_filling {
+	const struct node *node;
+	struct listing *listing;
+};
+
+/* A file is told without a node, whose bytes would have to be read. */
+static void skills_on_name(void *arg, const char *name, bool is_dir)
+{
+	const struct skills_filling *filling = arg;
+	const struct node *node = filling->node;
+	const struct tree_dir where = { (enum tree_sort)node->sort, node->kind, false, node->text };
+	struct tree_key key;
+
+	if (tree_step(&where, name, &key) == 0)
+		listing_add(filling->listing, name, is_dir ? S_IFDIR : S_IFREG,
+			    is_dir ? 0 : tree_ino(&key));
+}
+
+static int skills_fill(struct front *front, const struct node *node, struct listing *listing,
+		       struct rye_err *err)
+{
+	struct rye_skill skill;
+	struct skills_at at;
+	int r;
+
+	if (!*node->text)
+		return rye_skill_list(front->rye, skills_on_skill, listing, err);
+	if (!skills_at(node->text, &at))
+		return 0;
+	r = rye_skill_find(front->rye, at.name, &skill, err);
+	/* one that is gone or refused by now lists nothing */
+	if (r || skill.verdict != RYE_OK)
+		return r == -(int)RYE_NOT_FOUND ? 0 : r;
+	return rye_skill_names(front->rye, &skill, at.path, skills_on_name,
+			       &(struct skills_filling){ node, listing }, err);
+}
+
+static void skills_readdir(fuse_req_t req, struct node *node, size_t size, off_t off, bool plus)
+{
+	struct front *front = front_of(req);
+	struct listing_ask ask = { req, node, size, off, plus };
+	auto_listing struct listing *listing = listing_new();
+	struct rye_err err = { .code = RYE_IO, .sys = ENOMEM };
+
+	if (listing && skills_fill(front, node, listing, &err)) {
+		reply_rye(req, &err);
+		return;
+	}
+	if (!listing || !listing_finish(listing))
+		reply_errno(req, ENOMEM);
+	else
+		listing_reply(&ask, listing);
+}
+
+/* Where no watch tells of changes the kernel drops a listing when the time of its directory differs. */
+static void skills_getattr(fuse_req_t req, struct node *node, bool by_handle)
+{
+	struct front *front = front_of(req);
+	struct rye_stat now = { .mtime = front->started };
+	struct skills_at at;
+	struct stat st;
+
+	(void)by_handle;
+	node_stat(front, node, &st);
+	if (skills_at(node->text, &at))
+		st.st_mtim =
+			content_mtime(front, &now, !rye_unwatched(front->rye, RYE_SKILL, at.name));
+	reply_attr(req, &st, 0);
+}
+
+static struct aside_lane skills_lane(struct front *front, const struct node *node,
+				     struct rye_span what)
+{
+	char name[TREE_NAME_MAX + 1];
+
+	if (*node->text)
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(node->text, "/"), node->text);
+	else
+		snprintf(name, sizeof(name), "%.*s", (int)what.len, what.len ? what.ptr : "");
+	return content_lane(front, RYE_SKILL, name);
+}
+
+static const struct node_class skills_aside = {
+	.lane = skills_lane,
+	.enter = enter_name,
+	.getattr = skills_getattr,
+	.readdir = skills_readdir,
+};
+
+static const struct node_class skills_class = {
+	.name = "skills",
+	.aside = &skills_aside,
+	.enter = enter_now,
+};
+
+static struct node *skills_make_dir(struct front *front, const struct tree_key *key)
+{
+	const struct node_want want = {
+		.key = key,
+		.class = &skills_class,
+		.version = 1,
+		.mtime = front->started,
+		.mode = S_IFDIR | 0755,
+	};
+
+	return node_make(front->nodes, &want);
+}
+
+int enter_skills(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
+{
+	struct front *front = front_of(req);
+
+	return enter_node(front, skills_make_dir(front, key), TIMEOUT_LONG_S, ret);
+}
+
+/* ---- what is in a folder ---- */
+
+static int skills_enter_file(fuse_req_t req, const struct tree_key *key,
+			     const struct rye_skill *skill, const char *path,
+			     struct fuse_entry_param *ret)
+{
+	struct front *front = front_of(req);
+	struct content_file what = { .key = key, .mtime = skill->mtime };
+	struct rye_skill_file file;
+	struct rye_err err;
+	int r = rye_skill_read(front->rye, skill, path, &file, &err);
+
+	/* changed this moment: its skill is refused at the next look, and a scan goes on */
+	if (r == -(int)RYE_MODIFIED)
+		content_complain(req, key->text, err.msg);
+	if (r == -(int)RYE_MODIFIED || r == -(int)RYE_NOT_FOUND)
+		return enter_nothing(ret, 0);
+	if (r)
+		return rye_code_errno(err.code);
+	if (file.is_dir)
+		return enter_node(front, skills_make_dir(front, key), 0, ret);
+	what.text = file.text;
+	what.version = file.version;
+	what.mode = file.x ? 0555 : 0444;
+	return enter_node(front, content_make(front, &what), 0, ret);
+}
+
+int enter_skill(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
+{
+	struct front *front = front_of(req);
+	struct rye_stat st = { 0 };
+	struct rye_skill skill;
+	struct skills_at at;
+	struct rye_err err;
+	int r;
+
+	if (!skills_at(key->text, &at))
+		return enter_nothing(ret, 0);
+	r = rye_skill_find(front->rye, at.name, &skill, &err);
+	if (r == -(int)RYE_NOT_FOUND)
+		return enter_nothing(ret, 0);
+	if (r)
+		return rye_code_errno(err.code);
+	if (skill.verdict == RYE_OK)
+		return skills_enter_file(req, key, &skill, at.path, ret);
+	if (*at.path)
+		return enter_nothing(ret, 0);
+	st.mtime = skill.mtime.tv_sec ? skill.mtime : front->started;
+	return enter_node(front, content_refuse(front, key, &st, skill.verdict, skill.reason), 0,
+			  ret);
+}
+
+/* ---- changes ---- */
+
+static bool is_skills_dir(void *arg, const struct node *node)
+{
+	(void)arg;
+	return (node->sort == TREE_SKILLS || node->sort == TREE_SKILL) && S_ISDIR(node->mode);
+}
+
+/* Which names a changed skill had is not known any more: all listings of this view go. */
+static void skills_task(struct front *front, struct node *none, int unused, const char *text)
+{
+	const struct node_search what = { .match = is_skills_dir };
+	size_t n;
+	auto_free struct node **found = nodes_collect(front->nodes, &what, &n);
+
+	(void)none;
+	(void)unused;
+	(void)text;
+	for (size_t i = 0; i < n; i++) {
+		notify_send_inode(front, found[i], 0);
+		node_unref(found[i]);
+	}
+}
+
+void skills_changed(struct front *front)
+{
+	notify_task(front->notify, &(struct notify_task){ skills_task, NULL, 0, "", LANE_CONTENT });
+}
