@@ -245,3 +245,19 @@ int rye_skill_names(struct rye *rye, const struct rye_skill *skill, const char *
 	}
 	return r;
 }
+
+int rye_skill_manifest(struct rye *rye, enum rye_space space, const char *name,
+		       struct rye_blob **ret, struct rye_err *err)
+{
+	struct item_ask ask = { .kind = RYE_SKILL, .id = name };
+	auto_item struct rye_item *item = NULL;
+	int r;
+
+	for (size_t i = 0; i < rye->spaces->n && !ask.only; i++)
+		if (rye->spaces->v[i].type == space)
+			ask.only = &rye->spaces->v[i];
+	r = rye_load(&rye->items, &ask, &item, err);
+	if (!r)
+		*ret = rye_blob_ref(item->raw);
+	return r;
+}

@@ -22,12 +22,11 @@ struct cli;
 
 typedef int cli_fn(struct cli *cli);
 
-extern cli_fn verb_complete, verb_completion, verb_diff, verb_doctor, verb_edit, verb_execute,
-	verb_fetch, verb_init;
-extern cli_fn verb_keygen, verb_keys, verb_list, verb_mcp, verb_merge, verb_minder, verb_new,
-	verb_search;
-extern cli_fn verb_secret, verb_sign, verb_thread_run, verb_threads, verb_trust, verb_umount;
-extern cli_fn verb_untrust, verb_verify;
+extern cli_fn verb_complete, verb_completion, verb_diff, verb_doctor, verb_edit, verb_execute;
+extern cli_fn verb_fetch, verb_init, verb_keygen, verb_keys, verb_list, verb_mcp, verb_merge;
+extern cli_fn verb_minder, verb_new, verb_search, verb_secret, verb_sign, verb_skill;
+extern cli_fn verb_thread_run, verb_threads, verb_trust, verb_umount, verb_untrust;
+extern cli_fn verb_verify;
 
 /* cli.c: one invocation: its options, how it speaks and how it ends. */
 
@@ -55,10 +54,9 @@ struct cli_opts {
 	const char *project, *user, *system, *env;
 	bool compat, venv, json, quiet, help;
 	bool all, async, dry_run, force, forget, fork, output, sample, take, text, trace, yes, ask;
-	bool running;
-	bool aliases, allow_sign, http, no_prompts, no_resources, read_only;
-	const char *color, *from, *lang, *limit, *of, *older, *owner, *port, *since, *socket,
-		*space, *to, *token;
+	bool aliases, allow_sign, deps, frozen, http, no_prompts, no_resources, read_only, running;
+	const char *color, *expect, *from, *lang, *limit, *of, *older, *owner, *port, *since;
+	const char *socket, *space, *to, *token;
 };
 
 struct cli_verb {

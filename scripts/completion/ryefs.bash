@@ -27,6 +27,8 @@ _ryefs() {
   local cur prev words cword verb
   local verbs="mount completion diff doctor edit execute fetch init keygen keys list mcp new search secret sign threads trust umount untrust verify"
   local shared="--project --user --system --env --compat --venv --color --json --quiet --help"
+  local verbs="mount diff doctor edit execute fetch init keygen keys mcp new search secret sign skill threads trust umount untrust verify"
+  local shared="--project --user --system --env --compat --venv --json --quiet --help"
   local options="userspace= system= ro norun nosign coverage= devmode wait= jobs= sandbox= trust_callers= venv env= list= spaces= xattr allow_other"
   # from the line itself: bash has split its own words at colons
   read -ra words <<<"${COMP_LINE:0:COMP_POINT}"
@@ -85,6 +87,7 @@ _ryefs() {
       search) shared+=" --limit" ;;
       sign) shared+=" --all --force --interactive --space --take-over" ;;
       threads) shared+=" --of --older --running --since --yes" ;;
+      skill) shared+=" --expect --frozen --space --with-deps --yes" ;;
       trust) shared+=" --owner --yes" ;;
     esac
     COMPREPLY=($(compgen -W "$shared" -- "$cur"))
@@ -106,6 +109,15 @@ _ryefs() {
         COMPREPLY=($(compgen -W "set list rm" -- "$cur"))
       elif [[ ${words[2]} != list ]]; then
         COMPREPLY=($(compgen -W "$(_ryefs_member name secret list)" -- "$cur"))
+      fi
+      ;;
+    skill)
+      if [ "$cword" = 2 ]; then
+        COMPREPLY=($(compgen -W "list add diff export remove" -- "$cur"))
+      elif [[ ${words[2]} == add || ${words[2]} == export ]]; then
+        COMPREPLY=($(compgen -d -- "$cur"))
+      else
+        COMPREPLY=($(compgen -W "$(_ryefs_member name skill list)" -- "$cur"))
       fi
       ;;
     mcp)

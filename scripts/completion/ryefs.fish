@@ -34,6 +34,7 @@ complete -c ryefs -n __ryefs_first -a new -d 'begin an item'
 complete -c ryefs -n __ryefs_first -a search -d 'find items'
 complete -c ryefs -n __ryefs_first -a secret -d 'values for items that ask'
 complete -c ryefs -n __ryefs_first -a sign -d 'sign items'
+complete -c ryefs -n __ryefs_first -a skill -d 'Agent Skills, verified'
 complete -c ryefs -n __ryefs_first -a threads -d 'runs that go on by themselves'
 complete -c ryefs -n __ryefs_first -a trust -d 'trust a key'
 complete -c ryefs -n __ryefs_first -a umount -d 'end a mount'
@@ -84,7 +85,11 @@ complete -c ryefs -n '__ryefs_verb sign' -s i -l interactive
 complete -c ryefs -n '__ryefs_verb sign' -l take-over
 complete -c ryefs -n '__ryefs_verb new' -s n -l dry-run -d 'print the text alone'
 complete -c ryefs -n '__ryefs_verb new' -l lang -xa 'python shell javascript typescript yaml perl'
-complete -c ryefs -n '__ryefs_verb edit mcp new sign' -l space -xa 'project user'
+complete -c ryefs -n '__ryefs_verb skill' -fa 'list add diff export remove'
+complete -c ryefs -n '__ryefs_verb skill' -l expect -x
+complete -c ryefs -n '__ryefs_verb skill' -l frozen
+complete -c ryefs -n '__ryefs_verb skill' -l with-deps
+complete -c ryefs -n '__ryefs_verb edit mcp new sign skill' -l space -xa 'project user'
 complete -c ryefs -n '__ryefs_verb keygen' -l forget-secrets
 complete -c ryefs -n '__ryefs_verb threads' -l running -d 'not ended'
 complete -c ryefs -n '__ryefs_verb threads' -l since -x

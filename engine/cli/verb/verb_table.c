@@ -188,6 +188,19 @@ static const struct cli_verb verbs[] = {
 	  .max = -1,
 	  .traits = CLI_REFS | CLI_WRITES,
 	  .run = verb_sign },
+	{ .name = "skill",
+	  .usage = "[list] | add DIR | diff NAME | export DIR | remove NAME",
+	  .help = "Agent Skills: look at a folder, sign it, and serve it verified",
+	  .more = "add shows the folder's files, what in them acts by itself, and what has changed since\n"
+		  "it was signed, and asks; then it lies in .ai/skills, and its manifest is signed with\n"
+		  "your key. DIR is a directory with a SKILL.md, or the name of one in .ai/skills.\n"
+		  "Without a terminal --expect sha256:DIGEST, which add shows, is the yes.\n\n"
+		  "diff tells which files are others now; export writes verified copies, for where there\n"
+		  "is no mount.",
+	  .max = -1,
+	  .seek = "ryefs skill list",
+	  .traits = CLI_WRITES,
+	  .run = verb_skill },
 	{ .name = "thread-run",
 	  .usage = "",
 	  .help = "the runner of a thread; started by the engine, not by hand",

@@ -40,4 +40,8 @@ typedef void (*rye_skill_name_fn)(void *arg, const char *name, bool is_dir);
 RYE_API int rye_skill_names(struct rye *rye, const struct rye_skill *skill, const char *dir,
 			    rye_skill_name_fn fn, void *arg, struct rye_err *err);
 
+/* The signed text of its manifest in that space, whatever its files are by now. */
+RYE_API int rye_skill_manifest(struct rye *rye, enum rye_space space, const char *name,
+			       struct rye_blob **ret, struct rye_err *err);
+
 #endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ryefs skill export: verified copies, for places without a mount. A skill is copied whole or not at all;
+ * what a refused one has in the directory from before goes.
+ */
+#include "cli/skill/skill_words.h"
+
+#include "base/io.h"
+#include "scope.h"
+#include "str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct exporting {
+	struct cli *cli;
+	int dir; /* where to */
+	json_t *names, *refused;
+	int status;
+};
+
+static int export_on_skill(void *arg, const char *name, bool refused)
+{
+	struct exporting *out = arg;
+
+	json_array_append_new(refused ? out->refused : out->names, json_string(name));
+	return 0;
+}
+
+/* One directory of a skill, and what is below it. */
+struct exporting_dir {
+	struct exporting *out;
+	const struct rye_skill *skill;
+	const char *path; /* "" is the folder */
+	int to; /* the folder's copy */
+	struct rye_err *err;
+	int r;
+};
+
+static int export_file(const struct exporting_dir *at, const char *path)
+{
+	struct rye_skill_file file = { 0 };
+	auto_blob struct rye_blob *blob = NULL;
+	int r = rye_skill_read(at->out->cli->rye, at->skill, path, &file, at->err);
+
+	if (!r)
+		r = rye_text_get(file.text, &blob, at->err);
+	rye_text_unref(file.text);
+	if (r)
+		return r;
+	r = io_replace_at(at->to, path, (struct rye_span){ blob->data, blob->len },
+			  file.x ? 0755 : 0644);
+	return r ? rye_fail_sys(at->err, -r, "cannot write %s/%s", at->skill->id, path) : 0;
+}
+
+static void export_on_name(void *arg, const char *name, bool is_dir)
+{
+	struct exporting_dir *at = arg;
+	struct exporting_dir below = *at;
+	auto_free char *path = NULL;
+	struct stat st;
+
+	if (at->r)
+		return;
+	if (asprintf(&path, "%s%s%s", at->path, *at->path ? "/" : "", name) < 0) {
+		at->r = rye_fail_sys(at->err, ENOMEM, "cannot copy %s", at->skill->id);
+		return;
+	}
+	/* a name is told once for each file below it */
+	if (fstatat(at->to, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return;
+	if (!is_dir) {
+		at->r = export_file(at, path);
+		return;
+	}
+	below.path = path;
+	if (mkdirat(at->to, path, 0755) < 0)
+		at->r = rye_fail_sys(at->err, errno, "cannot make %s/%s", at->skill->id, path);
+	else if (!(at->r = rye_skill_names(at->out->cli->rye, at->skill, path, export_on_name,
+					   &below, at->err)))
+		at->r = below.r;
+}
+
+static int export_one(struct exporting *out, const char *name, struct rye_err *err)
+{
+	char stage[SKILL_NAME_MAX + 32];
+	struct rye_skill skill;
+	struct exporting_dir at = { .out = out, .skill = &skill, .path = "", .err = err };
+	auto_close int to = -1;
+	int r = rye_skill_find(out->cli->rye, name, &skill, err);
+
+	if (!r && skill.verdict != RYE_OK)
+		r = rye_fail(err, skill.verdict, "%s", skill.reason);
+	if (r)
+		return r;
+	snprintf(stage, sizeof(stage), ".%s.%d.tmp", name, (int)getpid());
+	if (mkdirat(out->dir, stage, 0755) < 0)
+		return rye_fail_sys(err, errno, "cannot make a directory");
+	to = at.to = openat(out->dir, stage, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	r = rye_skill_names(out->cli->rye, &skill, "", export_on_name, &at, err);
+	r = r ? r : at.r;
+	if (!r) {
+		io_remove_tree(out->dir, name, SKILL_DEPTH_MAX + 8);
+		if (renameat(out->dir, stage, out->dir, name) < 0)
+			r = rye_fail_sys(err, errno, "cannot put %s into its place", name);
+	}
+	if (r)
+		io_remove_tree(out->dir, stage, SKILL_DEPTH_MAX + 8);
+	return r;
+}
+
+/* Nothing of it was verified now: no copy of before may pass for one that was. */
+static void drop_refused(const struct exporting *out)
+{
+	size_t i;
+	json_t *name;
+
+	json_array_foreach(out->refused, i, name) {
+		io_remove_tree(out->dir, json_string_value(name), SKILL_DEPTH_MAX + 8);
+		cli_note(out->cli, "%s is refused, and left out", json_string_value(name));
+	}
+}
+
+static int export_all(struct exporting *out)
+{
+	struct rye_err err = { 0 };
+	char said[64];
+	size_t i;
+	json_t *name;
+
+	if (out->cli->opt.frozen && json_array_size(out->refused))
+		return cli_complain(out->cli, CLI_REFUSED, "ryefs skill list",
+				    "%zu skills are refused, and nothing was copied",
+				    json_array_size(out->refused));
+	out->dir = open(out->cli->argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (out->dir < 0 && mkdir(out->cli->argv[1], 0755) == 0)
+		out->dir = open(out->cli->argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (out->dir < 0)
+		return cli_complain(out->cli, CLI_FAILED, NULL, "cannot open %s: %s",
+				    out->cli->argv[1], strerrordesc_np(errno));
+	json_array_foreach(out->names, i, name)
+		if (export_one(out, json_string_value(name), &err))
+			return cli_fail(out->cli, &err, json_string_value(name));
+	drop_refused(out);
+	snprintf(said, sizeof(said), "has %zu skills", json_array_size(out->names));
+	return out_success(out->cli, "directory", out->cli->argv[1], said);
+}
+
+int skill_export_word(struct cli *cli)
+{
+	auto_json json_t *names = json_array(), *refused = json_array();
+	struct exporting out = { .cli = cli, .dir = -1, .names = names, .refused = refused };
+	struct rye_err err = { 0 };
+	int status = cli_open(cli, CLI_PROJECT);
+
+	if (status != CLI_OK)
+		return status;
+	if (rye_skill_list(cli->rye, export_on_skill, &out, &err))
+		return cli_fail(cli, &err, NULL);
+	status = export_all(&out);
+	if (out.dir >= 0)
+		close(out.dir);
+	return status;
+}

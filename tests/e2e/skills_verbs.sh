@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# ryefs skill: what is added was shown, what is signed was added, what is refused is nowhere.
+. "$(dirname "$0")/fixture.sh"
+
+skill() { "$RYEFS" skill --project "$P" "$@" </dev/null; }
+
+folder() {
+  mkdir -p "$T/$1/scripts"
+  printf -- '---\nname: %s\ndescription: What it is for.\n%s---\nText\n' "$1" "${2:-}" >"$T/$1/SKILL.md"
+  printf '#!/bin/sh\necho hi\n' >"$T/$1/scripts/run.sh"
+}
+
+# add NAME: as somebody without a terminal who has looked
+add() {
+  local digest
+  digest=$(skill add "$1" 2>/dev/null | grep '^sha256:')
+  skill add -q --expect "$digest" "$1"
+}
+
+"$RYEFS" keygen -q
+cd "$P" || exit 1 # a name is that of a directory here first
+is "there are none" "$(skill list 2>&1)" "there are no skills; add one with: ryefs skill add DIR"
+folder pdf
+not_ok "without a terminal it takes no plain yes" skill add --yes "$T/pdf"
+not_ok "and nothing is written before one" test -e "$P/.ai/skills"
+said=$(skill add "$T/pdf" 2>"$T/err")
+has "what it has is shown" "$said" "pdf, 2 files" "scripts/run.sh: runs" "sha256:"
+has "the remedy names what was looked at" "$(cat "$T/err")" "ryefs skill add --expect sha256:"
+not_ok "another digest is no yes" skill add -q --expect "sha256:$(printf '%064d' 0)" "$T/pdf"
+not_ok "and writes nothing" test -e "$P/.ai/skills/pdf"
+is "the right one is" "$(add "$T/pdf")" "pdf is signed"
+is "the folder is as it was" "$(diff -r "$T/pdf" "$P/.ai/skills/pdf" 2>&1)" ""
+is "git is told to change no byte" "$(cat "$P/.ai/skills/.gitattributes")" "* -text"
+is "it verifies" "$("$RYEFS" verify --project "$P" skill:pdf 2>&1)" "ok       skill:pdf"
+like "the list has it" "$(skill list)" '^pdf +ok'
+is "nothing has changed" "$(skill diff pdf 2>&1)" "nothing has changed since it was signed"
+
+# --- changed ---
+
+echo '# more' >>"$P/.ai/skills/pdf/scripts/run.sh"
+rm "$P/.ai/skills/pdf/SKILL.md"
+echo x >"$P/.ai/skills/pdf/new"
+is "diff names each file" "$(skill diff pdf 2>/dev/null | tr '\n' ' ')" "A new M scripts/run.sh D SKILL.md "
+not_ok "and says so by its status" skill diff pdf
+like "the list says why" "$(skill list)" '^pdf +modified +content changed since signing; mend with: ryefs skill diff pdf'
+not_ok "the manifest alone cannot be signed" "$RYEFS" sign --project "$P" skill:pdf
+cp "$T/pdf/SKILL.md" "$P/.ai/skills/pdf/"
+has "added by its name, what changed is marked" "$(skill add pdf 2>/dev/null)" "M " "A " "scripts/run.sh"
+is "it is signed where it is" "$(add pdf)" "pdf is signed"
+ok "with what was new" grep -q '"new"' "$P/.ai/skills/pdf.yaml"
+has "from outside, the lines that differ are shown" "$(skill add "$T/pdf" 2>/dev/null)" "-# more" "  D"
+is "and it takes the folder's place" "$(add "$T/pdf")" "pdf is signed"
+is "whole" "$(diff -r "$T/pdf" "$P/.ai/skills/pdf" 2>&1)" ""
+is "nothing is left beside it" "$(ls -A "$P/.ai/skills" | tr '\n' ' ')" ".gitattributes pdf pdf.yaml "
+
+# --- what is no skill ---
+
+# refused TEXT WANTED: the folder "bad" is, and nothing of it is written
+refused() {
+  not_ok "$1" skill add "$T/bad"
+  has "$1: why" "$(skill add "$T/bad" 2>&1)" "$2"
+  rm -rf "$T/bad"
+}
+mkdir "$T/bad"
+refused "no SKILL.md" "there is no SKILL.md in it"
+folder bad
+sed -i 's/name: bad/name: Bad Name/' "$T/bad/SKILL.md"
+refused "a name that is none" "wants 1 to 64 of a-z"
+folder bad
+sed -i '/description/d' "$T/bad/SKILL.md"
+refused "no description" "description: wants"
+folder bad
+ln -s /etc/passwd "$T/bad/link"
+refused "a link out of it" "link is a link, and leads to no file of the folder"
+folder bad
+mkfifo "$T/bad/pipe"
+refused "a FIFO" "pipe is no regular file"
+folder bad
+mkdir "$T/bad/node_modules"
+refused "packages" "packages are not taken along"
+folder bad
+touch "$T/bad/$(printf 'a\xe2\x80\xaeb')"
+refused "a name that turns the line around" "characters that are not shown"
+folder bad
+mkdir -p "$T/bad/1/2/3/4/5/6/7/8"
+touch "$T/bad/1/2/3/4/5/6/7/8/x"
+refused "too deep" "too deep"
+folder bad
+touch "$T/bad/skill.md"
+refused "two names but for their case" "differ in case alone"
+is "none of them is there" "$(ls "$P/.ai/skills" | tr '\n' ' ')" "pdf pdf.yaml "
+
+# --- what is remarked ---
+
+folder loud $'hooks: {}\nallowed-tools: Bash\nmetadata: {version: "2.1.0"}\n'
+ln -s run.sh "$T/loud/scripts/also.sh"
+printf 'a\0b' >"$T/loud/data.bin"
+printf 'see https://example.org \xe2\x80\x8b\n' >"$T/loud/notes.md"
+mkdir "$T/loud/inner" "$T/loud/.git"
+cp "$T/pdf/SKILL.md" "$T/loud/inner/"
+echo 'Now !`id` runs' >>"$T/loud/SKILL.md"
+has "what acts by itself is told" "$(skill add "$T/loud" 2>/dev/null)" \
+  "SKILL.md: hooks, allowed-tools, commands that run when it is loaded" "data.bin: binary" \
+  "notes.md: CHARACTERS THAT ARE NOT SHOWN, addresses" "scripts/also.sh: runs, was a link" \
+  "inner/SKILL.md: a skill of its own to some clients" "1 passed over"
+is "it is signed" "$(add "$T/loud")" "loud is signed"
+ok "a link is the file it led to" test ! -L "$P/.ai/skills/loud/scripts/also.sh" -a -x "$P/.ai/skills/loud/scripts/also.sh"
+ok "its version is its own" grep -q '^version: "2.1.0"' "$P/.ai/skills/loud.yaml"
+
+# --- copies ---
+
+is "all are copied" "$(skill export "$T/copies")" "$T/copies has 2 skills"
+is "as they are" "$(diff -r "$T/copies/pdf" "$T/pdf" 2>&1)" ""
+ok "what runs, runs" test -x "$T/copies/pdf/scripts/run.sh" -a ! -x "$T/copies/pdf/SKILL.md"
+echo x >>"$P/.ai/skills/loud/notes.md"
+not_ok "frozen, a refused one fails it" skill export --frozen "$T/frozen"
+not_ok "and nothing is written" test -e "$T/frozen"
+is "else it is left out" "$(skill export "$T/copies" 2>&1 | tr '\n' ' ')" "loud is refused, and left out $T/copies has 1 skills "
+is "with its copy of before" "$(ls -A "$T/copies")" "pdf"
+
+# --- spaces, and the end ---
+
+folder mine
+is "one of the user space" "$(skill add -q --space user --expect "$(skill add --space user "$T/mine" 2>/dev/null | grep '^sha256:')" "$T/mine")" "mine is signed"
+ok "lies there" test -d "$U/.ai/skills/mine"
+like "and is listed" "$(skill list)" '^mine +ok'
+not_ok "it is removed after a yes" skill remove --space user mine
+is "with one" "$(skill remove --space user --yes mine)" "mine is removed"
+not_ok "whole" test -e "$U/.ai/skills/mine.yaml" -o -e "$U/.ai/skills/mine"
+not_ok "what is not there is not removed" skill remove --yes mine
+not_ok "nor what leads elsewhere" skill remove --yes ../tools
+finish
