@@ -105,6 +105,33 @@ struct rye_blob *rye_bare(enum rye_kind kind, const char *ext, struct rye_span t
 	return buf_blob(&bare);
 }
 
+struct rye_blob *rye_renamed(const char *from, const char *to, struct rye_span text)
+{
+	auto_buf struct rye_buf out = RYE_BUF_INIT;
+
+	buf_addspan(&out, text);
+	buf_adds(&out, "");
+	sign_renamed(from, to, &out);
+	return out.failed ? NULL : buf_blob(&out);
+}
+
+int rye_drop(struct rye *rye, const struct rye_put *put, struct rye_err *err)
+{
+	const struct sign_dropped what = { put->kind, put->id, put->ext,
+					   api_sign_space_of(rye, put->space), put->was };
+	auto_free char *path = NULL;
+	int r;
+
+	if (rye->opt.no_sign)
+		return api_sign_refuse("removing items", err);
+	if (!what.space)
+		return rye_fail(err, RYE_NOT_FOUND, "there is no such space");
+	r = sign_drop(&what, err);
+	if (!r && asprintf(&path, "%s/%s%s", rye_kind_dir(put->kind), put->id, put->ext) >= 0)
+		rye_touched(rye, what.space->index, path);
+	return r;
+}
+
 /* ---- keys ---- */
 
 static void keys_changed(struct rye *rye)

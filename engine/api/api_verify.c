@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rye_verify_all: every file that a pattern names, in every space, the hidden ones too. Files
- * are loaded one after the other by the caller's thread; nothing is kept, nothing is changed.
+ * rye_verify_all: every file that a pattern names, in every space, the hidden ones too; and the
+ * same of a text that lies nowhere, and which files name an item. Files are loaded one after the
+ * other by the caller's thread; nothing is kept, nothing is changed.
  */
 #include "api/api_inner.h"
 
 #include "base/id.h"
+#include "base/io.h"
 #include "memory.h"
 #include "item/item.h"
+#include "sign/sign.h"
 #include "space/space.h"
 #include "str.h"
 
@@ -169,6 +172,86 @@ static void select_wanted(struct api_verify_survey *survey, struct index_docs *d
 		free(docs->v[i].id);
 	}
 	docs->n = n;
+}
+
+/* ---- one text, and what texts say ---- */
+
+void rye_signed_by(struct rye *rye, const struct rye_put *put, struct rye_signed *ret)
+{
+	const struct space *space = &rye->spaces->v[0];
+	auto_free char *path = NULL;
+	struct verify_ask ask = { .kind = put->kind,
+				  .id = put->id,
+				  .ext = put->ext,
+				  .raw = put->text,
+				  .compat = rye->opt.compat };
+	struct verified now = { 0 };
+	struct rye_err err = { 0 };
+
+	*ret = (struct rye_signed){ .code = RYE_IO };
+	for (size_t i = 0; i < rye->spaces->n; i++)
+		if (rye->spaces->v[i].type == put->space)
+			space = &rye->spaces->v[i];
+	if (asprintf(&path, "%s/.ai/%s/%s%s", space->root, rye_kind_dir(put->kind), put->id,
+		     put->ext) < 0) {
+		path = NULL;
+		return;
+	}
+	ask.path = path;
+	if (verify_bytes(&rye->items, &ask, &now, &err) == 0)
+		rye_blob_unref(now.text);
+	ret->code = err.code;
+	snprintf(ret->key, sizeof(ret->key), "%s", now.verdict.fingerprint);
+	snprintf(ret->owner, sizeof(ret->owner), "%s", now.verdict.owner);
+	snprintf(ret->at, sizeof(ret->at), "%s", now.verdict.signed_at);
+	utf8_cut(err.msg, ret->message, sizeof(ret->message));
+}
+
+static size_t line_of(struct rye_span text, size_t at)
+{
+	size_t n = 1;
+
+	for (size_t i = 0; i < at; i++)
+		n += text.ptr[i] == '\n';
+	return n;
+}
+
+int rye_mentions(struct rye *rye, enum rye_kind kind, const char *id, rye_mention_fn fn, void *arg,
+		 struct rye_err *err)
+{
+	__attribute__((cleanup(index_docs_done))) struct index_docs docs = { 0 };
+	struct index *index = engine_index(rye);
+	struct index_want want = { ALL_KINDS, "", true };
+
+	if (!index_docs(index, &want, &docs) || index_lacks(index))
+		return memory_fail(err);
+	if (docs.n)
+		qsort(docs.v, docs.n, sizeof(*docs.v), by_ref);
+	for (size_t i = 0; i < docs.n; i++) {
+		const struct index_doc *of = &docs.v[i];
+		const struct space *space = &rye->spaces->v[of->space];
+		struct rye_mention mention = { (enum rye_kind)of->kind, of->id, space->full };
+		auto_blob struct rye_blob *text = NULL;
+		auto_free char *abspath = NULL;
+		char path[1100];
+		ssize_t at;
+
+		if (mention.kind == kind && !strcmp(of->id, id))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s%s", rye_kind_dir(mention.kind), of->id,
+			 of->ext);
+		if (io_read_at(space_fd(space), path, RYE_ITEM_MAX, &text) < 0)
+			continue;
+		at = sign_mentions(kind, id, (struct rye_span){ text->data, text->len });
+		abspath = at < 0 ? NULL : space_abspath(space, path);
+		if (!abspath)
+			continue;
+		mention.path = abspath;
+		mention.line = line_of((struct rye_span){ text->data, text->len }, (size_t)at);
+		if (fn(arg, &mention))
+			break;
+	}
+	return 0;
 }
 
 int rye_verify_all(struct rye *rye, const struct rye_batch *batch, struct rye_err *err)

@@ -16,17 +16,14 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* The run functions of the table in cli.c, one file each. */
-
+/* The run functions of the table in verb_table.c, one file each. */
 struct cli;
-
 typedef int cli_fn(struct cli *cli);
-
 extern cli_fn verb_complete, verb_completion, verb_diff, verb_doctor, verb_edit, verb_execute;
-extern cli_fn verb_fetch, verb_init, verb_keygen, verb_keys, verb_list, verb_mcp, verb_merge;
-extern cli_fn verb_minder, verb_new, verb_search, verb_secret, verb_sign, verb_skill;
-extern cli_fn verb_thread_run, verb_threads, verb_trust, verb_umount, verb_untrust;
-extern cli_fn verb_verify;
+extern cli_fn verb_fetch, verb_init, verb_keygen, verb_keys, verb_list, verb_log, verb_mcp;
+extern cli_fn verb_merge, verb_minder, verb_mv, verb_new, verb_rm, verb_search, verb_secret;
+extern cli_fn verb_sign, verb_skill, verb_thread_run, verb_threads, verb_trust, verb_umount;
+extern cli_fn verb_untrust, verb_verify;
 
 /* cli.c: one invocation: its options, how it speaks and how it ends. */
 

@@ -236,25 +236,11 @@ static bool sign_same_file(const struct stat *a, const struct stat *b)
 /* Does the file hold what the writer of the given text has seen? */
 static int check_seen(const struct sign_job *job, json_t **reply, struct rye_err *err)
 {
-	struct rye_span was = job->ask->given->was;
-	const char *path = job->item.abspath;
-	int root = space_fd(job->at.space), r;
-	struct rye_blob *now = NULL;
-	struct stat st;
-	bool same;
+	struct rye_err why = { 0 };
 
-	if (fstatat(root, job->at.path, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
-		return sign_refuse(reply, RYE_INVALID, err,
-				   "%s is a symbolic link; name the file it leads to", path);
-	r = io_read_at(root, job->at.path, RYE_ITEM_MAX, &now);
-	if (r == -ENOENT)
-		return sign_refuse(reply, RYE_BUSY, err, "%s was removed meanwhile", path);
-	if (r < 0)
-		return sign_refuse(reply, rye_code_from_errno(-r), err, "cannot read %s: %s", path,
-				   strerrordesc_np(-r));
-	same = now->len == was.len && !memcmp(now->data, was.ptr, was.len);
-	rye_blob_unref(now);
-	return same ? 0 : sign_refuse(reply, RYE_BUSY, err, "%s was changed meanwhile", path);
+	if (sign_seen(job->at.space, job->at.path, job->ask->given->was, &why) == 0)
+		return 0;
+	return sign_refuse(reply, why.code, err, "%s", why.msg);
 }
 
 /* A text that was given takes the place of exactly what its writer has seen, be it nothing. */

@@ -66,6 +66,21 @@ struct sign_given {
 int sign_put(const struct item_env *env, const struct sign_ask *ask, json_t **ret_reply,
 	     struct rye_err *err);
 
+/* What put such a text into its place takes it out: where the file holds `was` still, else RYE_BUSY. */
+struct sign_dropped {
+	enum rye_kind kind;
+	const char *id, *ext;
+	const struct space *space;
+	struct rye_span was;
+};
+int sign_drop(const struct sign_dropped *what, struct rye_err *err);
+
+/* signrename.c: a text without header lines, for an item of another id: the fields that say where it
+ * lies, as far as they say the old one. text->failed: out of memory. Pure. */
+void sign_renamed(const char *from, const char *to, struct rye_buf *text);
+/* Where a text names an item for the first time; -1: it does not. Pure. */
+ssize_t sign_mentions(enum rye_kind kind, const char *id, struct rye_span text);
+
 /*
  * One item. The reply is always set (`status` "signed" or "error", the caller's reference);
  * the code of its error is returned, *err has the same sentence.

@@ -62,6 +62,9 @@ int sign_check_skill(const struct parsed_item *item, struct rye_err *err);
 void sign_check_hooks(const struct meant *m);
 /* signplace.c: a file where none is; -EEXIST: one is there. */
 int sign_write_new(const struct space *space, const char *path, struct rye_span bytes);
+/* Does the file hold these bytes still? RYE_BUSY: others, or it is gone. */
+int sign_seen(const struct space *space, const char *path, struct rye_span was,
+	      struct rye_err *err);
 /* Names that the mount's control files hide. */
 void sign_check_name(const struct parsed_item *item, struct sign_report *report);
 

@@ -28,6 +28,7 @@ _ryefs() {
   local verbs="mount completion diff doctor edit execute fetch init keygen keys list mcp new search secret sign threads trust umount untrust verify"
   local shared="--project --user --system --env --compat --venv --color --json --quiet --help"
   local verbs="mount diff doctor edit execute fetch init keygen keys mcp new search secret sign skill threads trust umount untrust verify"
+  local verbs="mount diff doctor edit execute fetch init keygen keys log mcp mv new rm search secret sign threads trust umount untrust verify"
   local shared="--project --user --system --env --compat --venv --json --quiet --help"
   local options="userspace= system= ro norun nosign coverage= devmode wait= jobs= sandbox= trust_callers= venv env= list= spaces= xattr allow_other"
   # from the line itself: bash has split its own words at colons
@@ -82,8 +83,11 @@ _ryefs() {
       fetch) shared+=" --from --to --force" ;;
       init) shared+=" --sample" ;;
       keygen) shared+=" --force --forget-secrets --owner" ;;
+      log) shared+=" --limit --space" ;;
       mcp) shared+=" --space --yes --http --port --token --unix --read-only --allow-sign --aliases --no-prompts --no-resources" ;;
+      mv) shared+=" --dry-run --space" ;;
       new) shared+=" --dry-run --lang --space" ;;
+      rm) shared+=" --dry-run --space --yes" ;;
       search) shared+=" --limit" ;;
       sign) shared+=" --all --force --interactive --space --take-over" ;;
       threads) shared+=" --of --older --running --since --yes" ;;
@@ -94,7 +98,7 @@ _ryefs() {
     return
   fi
   case $verb in
-    diff | edit | execute | fetch | sign | verify) [ "$cword" -gt 2 ] && [ "$verb" = execute ] || _ryefs_refs "$cur" ;;
+    diff | edit | execute | fetch | log | mv | rm | sign | verify) [ "$cword" -gt 2 ] && [ "$verb" = execute ] || _ryefs_refs "$cur" ;;
     threads)
       if [ "$cword" = 2 ]; then
         COMPREPLY=($(compgen -W "list show tail wait tree cost cancel kill delete prune say limit handoff resume verify" -- "$cur"))

@@ -29,8 +29,11 @@ complete -c ryefs -n __ryefs_first -a init -d 'make a workspace'
 complete -c ryefs -n __ryefs_first -a keygen -d 'make your signing key'
 complete -c ryefs -n __ryefs_first -a keys -d 'list keys'
 complete -c ryefs -n __ryefs_first -a list -d 'list your mounts'
+complete -c ryefs -n __ryefs_first -a log -d 'who signed an item, and when'
 complete -c ryefs -n __ryefs_first -a mcp -d 'be an MCP server, make items of others'
+complete -c ryefs -n __ryefs_first -a mv -d 'give an item another id'
 complete -c ryefs -n __ryefs_first -a new -d 'begin an item'
+complete -c ryefs -n __ryefs_first -a rm -d 'take an item away'
 complete -c ryefs -n __ryefs_first -a search -d 'find items'
 complete -c ryefs -n __ryefs_first -a secret -d 'values for items that ask'
 complete -c ryefs -n __ryefs_first -a sign -d 'sign items'
@@ -44,6 +47,8 @@ complete -c ryefs -n __ryefs_first -a verify -d 'check signatures'
 complete -c ryefs -n '__ryefs_verb diff edit execute fetch sign verify' -fa '(__ryefs_refs)'
 complete -c ryefs -n '__ryefs_verb threads' -fa 'list show tail wait tree cost cancel kill delete prune say limit handoff resume verify (__ryefs_member id threads)'
 complete -c ryefs -n '__ryefs_verb completion' -fa 'bash fish zsh'
+complete -c ryefs -n '__ryefs_verb diff edit execute fetch log mv rm sign verify' -fa '(__ryefs_refs)'
+complete -c ryefs -n '__ryefs_verb threads' -fa 'list show tail wait tree cost cancel kill delete say limit handoff resume verify (__ryefs_member id threads)'
 complete -c ryefs -n '__ryefs_verb mcp' -fa 'serve add list refresh remove (__ryefs_member name mcp list)'
 complete -c ryefs -n '__ryefs_verb new' -fa 'tool directive knowledge graph http mcp'
 complete -c ryefs -n '__ryefs_verb secret' -fa 'set list rm (__ryefs_member name secret list)'
@@ -78,11 +83,12 @@ complete -c ryefs -n '__ryefs_verb mcp' -l allow-sign -d 'let clients sign'
 complete -c ryefs -n '__ryefs_verb mcp' -l aliases
 complete -c ryefs -n '__ryefs_verb mcp' -l no-prompts
 complete -c ryefs -n '__ryefs_verb mcp' -l no-resources
-complete -c ryefs -n '__ryefs_verb search' -l limit -x
+complete -c ryefs -n '__ryefs_verb log search' -l limit -x
 complete -c ryefs -n '__ryefs_verb sign' -s a -l all
 complete -c ryefs -n '__ryefs_verb sign' -s f -l force
 complete -c ryefs -n '__ryefs_verb sign' -s i -l interactive
 complete -c ryefs -n '__ryefs_verb sign' -l take-over
+complete -c ryefs -n '__ryefs_verb mv rm' -s n -l dry-run -d 'say what would be done'
 complete -c ryefs -n '__ryefs_verb new' -s n -l dry-run -d 'print the text alone'
 complete -c ryefs -n '__ryefs_verb new' -l lang -xa 'python shell javascript typescript yaml perl'
 complete -c ryefs -n '__ryefs_verb skill' -fa 'list add diff export remove'
@@ -90,6 +96,7 @@ complete -c ryefs -n '__ryefs_verb skill' -l expect -x
 complete -c ryefs -n '__ryefs_verb skill' -l frozen
 complete -c ryefs -n '__ryefs_verb skill' -l with-deps
 complete -c ryefs -n '__ryefs_verb edit mcp new sign skill' -l space -xa 'project user'
+complete -c ryefs -n '__ryefs_verb edit log mcp mv new rm sign' -l space -xa 'project user'
 complete -c ryefs -n '__ryefs_verb keygen' -l forget-secrets
 complete -c ryefs -n '__ryefs_verb threads' -l running -d 'not ended'
 complete -c ryefs -n '__ryefs_verb threads' -l since -x
@@ -97,3 +104,4 @@ complete -c ryefs -n '__ryefs_verb threads' -l of -xa '(__ryefs_refs)'
 complete -c ryefs -n '__ryefs_verb threads' -l older -x
 complete -c ryefs -n '__ryefs_verb trust keygen' -l owner -x
 complete -c ryefs -n '__ryefs_verb edit mcp threads trust' -s y -l yes
+complete -c ryefs -n '__ryefs_verb edit mcp rm trust' -s y -l yes

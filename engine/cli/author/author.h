@@ -32,6 +32,52 @@ char *skeleton_fill(const char *text, const char *id);
  * nothing is left of it, or out of memory. */
 char *skeleton_id(const struct skeleton *row, const char *id);
 
+/* ---- named_item.c: the file of an item that an operand names, in the project or the user space ---- */
+
+struct named_item {
+	char ref[REF_MAX];
+	enum rye_kind kind;
+	const char *id, *ext; /* borrowed, of the ref and the kind's table */
+	enum rye_space space;
+	int space_fd; /* borrowed, of .ai; -1: there is none */
+	char *file; /* absolute */
+	const char *below; /* in file: below .ai */
+	bool good; /* it verifies */
+	char *message; /* why not, or a notice */
+};
+#define auto_named __attribute__((cleanup(named_item_done)))
+void named_item_done(struct named_item *item);
+/*
+ * The file of the space that --space names or the operand's path lies in, else the one that counts. What
+ * is the system's is refused. none: tells that nothing has the name; NULL: cli_fail. Exit status.
+ */
+typedef int named_none_fn(struct cli *cli, const struct rye_err *err, const char *ref);
+int named_item_find(struct cli *cli, int operand, named_none_fn *none, struct named_item *ret);
+/* "project" or "user", as --space has it. */
+const char *named_space(enum rye_space space);
+/* Its bytes; exit status, the reason told. */
+int named_item_read(struct cli *cli, const struct named_item *item, struct rye_blob **ret);
+
+/* ---- mentions.c: {ref, space, path, line} of the items that name another ---- */
+
+int mentions_of(struct cli *cli, const char *ref, json_t **ret); /* exit status, the reason told */
+void mentions_tell(struct cli *cli, const json_t *mentions, const char *ref);
+
+/* ---- git_texts.c: what git has of a file ---- */
+
+/* Do its bytes, as they are, lie in git's store? So what git itself has written there does. */
+bool git_has(const char *path);
+
+/* A commit that changed a file, also under names that it had before. */
+struct git_text {
+	const char *commit, *at, *author, *subject; /* at: 2026-01-02T03:04:05+01:00 */
+	const char *path; /* below the work tree, as it was called then */
+	struct rye_span text; /* len 0: it was removed, or is gone */
+};
+typedef int (*git_text_fn)(void *arg, const struct git_text *text); /* nonzero stops */
+/* The newest first, so many at most. False: git does not have the file. */
+bool git_each(const char *path, size_t most, git_text_fn fn, void *arg);
+
 /* ---- editor.c ---- */
 
 /* Has the person's editor open the file, and waits; exit status, the reason told. */
@@ -41,16 +87,9 @@ int editor_run(struct cli *cli, const char *path);
 
 struct edit_copy {
 	struct cli *cli;
-	const char *ref;
-	enum rye_kind kind;
-	const char *id, *ext; /* borrowed, of the ref and the kind's table */
-	enum rye_space space;
-	int space_fd; /* borrowed, of .ai; -1: there is none */
-	char *file; /* the item's, absolute */
-	const char *below; /* in file: below .ai */
+	struct named_item item;
 	struct rye_blob *was; /* its bytes when the copy was made, or gone on with */
 	struct rye_blob *bare; /* the same without header lines */
-	bool good; /* it verifies */
 	bool stale; /* the copy was begun when the file was another */
 	int dir; /* of the copy, locked; -1: not made */
 	char *path; /* the copy, absolute */

@@ -29,14 +29,14 @@ void edit_done(struct edit_copy *edit)
 	rye_blob_unref(edit->bare);
 	if (edit->dir >= 0)
 		close(edit->dir);
-	free(edit->file);
+	named_item_done(&edit->item);
 	free(edit->path);
 	free(edit->before);
 }
 
 static const char *leaf_of(const struct edit_copy *edit)
 {
-	return strrchr(edit->below, '/') + 1;
+	return strrchr(edit->item.below, '/') + 1;
 }
 
 /* The directory of the copy, below .ai; to free. */
@@ -44,7 +44,7 @@ static char *dir_of(const struct edit_copy *edit)
 {
 	char *dir = NULL;
 
-	return asprintf(&dir, EDITS "/%s", edit->below) < 0 ? NULL : dir;
+	return asprintf(&dir, EDITS "/%s", edit->item.below) < 0 ? NULL : dir;
 }
 
 /* "cannot write": to read only places a copy in the user space is a way. */
@@ -52,11 +52,11 @@ static int edit_cannot(const struct edit_copy *edit, const char *what, int sys)
 {
 	auto_free char *mend = NULL;
 
-	if ((sys == EROFS || sys == EACCES) && edit->space == RYE_PROJECT && edit->good)
+	if ((sys == EROFS || sys == EACCES) && edit->item.space == RYE_PROJECT && edit->item.good)
 		mend = mend_with("ryefs fetch --to user %s && ryefs edit --space user %s",
-				 edit->ref, edit->ref);
-	return cli_complain(edit->cli, CLI_FAILED, mend, "cannot %s of %s: %s", what, edit->file,
-			    strerror(sys));
+				 edit->item.ref, edit->item.ref);
+	return cli_complain(edit->cli, CLI_FAILED, mend, "cannot %s of %s: %s", what,
+			    edit->item.file, strerror(sys));
 }
 
 /* ---- the directory ---- */
@@ -66,11 +66,13 @@ static int edit_locked(const struct edit_copy *edit, const char *dir)
 	auto_free char *again = cli_retyped(edit->cli, "edit", NULL, NULL), *path = NULL;
 	auto_free char *wait = NULL, *mend = NULL;
 
-	if (asprintf(&path, "%.*s%s", (int)(edit->below - edit->file), edit->file, dir) >= 0)
+	if (asprintf(&path, "%.*s%s", (int)(edit->item.below - edit->item.file), edit->item.file,
+		     dir) >= 0)
 		wait = mend_with("flock %s true", path);
 	if (again && wait && asprintf(&mend, "%s && %s", wait, again) < 0)
 		mend = NULL;
-	return cli_complain(edit->cli, CLI_FAILED, mend, "%s is being edited already", edit->ref);
+	return cli_complain(edit->cli, CLI_FAILED, mend, "%s is being edited already",
+			    edit->item.ref);
 }
 
 /* Another call may remove it between the look and the lock: then it is made again. */
@@ -81,9 +83,9 @@ static int edit_open(struct edit_copy *edit)
 	int r;
 
 	for (int i = 0; dir && i < 8; i++) {
-		r = io_mkdirs_at(edit->space_fd, dir, 0700);
+		r = io_mkdirs_at(edit->item.space_fd, dir, 0700);
 		if (r >= 0)
-			r = io_open_mounted(edit->space_fd, dir, O_RDONLY | O_DIRECTORY);
+			r = io_open_mounted(edit->item.space_fd, dir, O_RDONLY | O_DIRECTORY);
 		if (r < 0)
 			return edit_cannot(edit, "make a copy", -r);
 		edit->dir = r;
@@ -103,10 +105,10 @@ void edit_drop(struct edit_copy *edit)
 
 	if (!dir || edit->dir < 0)
 		return;
-	io_remove_tree(edit->space_fd, dir, 4);
+	io_remove_tree(edit->item.space_fd, dir, 4);
 	for (char *slash; (slash = strrchr(dir, '/')) && (size_t)(slash - dir) >= stays;) {
 		*slash = 0;
-		if (unlinkat(edit->space_fd, dir, AT_REMOVEDIR) < 0)
+		if (unlinkat(edit->item.space_fd, dir, AT_REMOVEDIR) < 0)
 			return;
 	}
 }
@@ -128,33 +130,23 @@ static struct rye_span blob_span(const struct rye_blob *blob)
 /* What was signed, where that is known of a file that does not verify; else what is there. */
 static int write_before(const struct edit_copy *edit)
 {
-	const struct signed_file file = { edit->ref, edit->file };
+	const struct signed_file file = { edit->item.ref, edit->item.file };
 	auto_buf struct rye_buf signed_text = RYE_BUF_INIT;
 	auto_blob struct rye_blob *bare = NULL;
 
-	if (!edit->good && signed_before(edit->cli, &file, &signed_text))
-		bare = rye_bare(edit->kind, edit->ext, buf_span(&signed_text));
+	if (!edit->item.good && signed_before(edit->cli, &file, &signed_text))
+		bare = rye_bare(edit->item.kind, edit->item.ext, buf_span(&signed_text));
 	return edit_write(edit, BEFORE, blob_span(bare ? bare : edit->bare));
 }
 
 static int read_file(struct edit_copy *edit)
 {
-	struct stat st;
-	int r;
+	const struct named_item *item = &edit->item;
+	int status = named_item_read(edit->cli, item, &edit->was);
 
-	if (fstatat(edit->space_fd, edit->below, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    S_ISLNK(st.st_mode)) {
-		auto_free char *real = realpath(edit->file, NULL);
-		auto_free char *mend = real ? mend_with("ryefs edit %s", real) : NULL;
-
-		return cli_complain(edit->cli, CLI_USAGE, mend,
-				    "%s is a link; name what it leads to", edit->file);
-	}
-	r = io_read_at(edit->space_fd, edit->below, RYE_ITEM_MAX, &edit->was);
-	if (r < 0)
-		return cli_complain(edit->cli, CLI_FAILED, NULL, "cannot read %s: %s", edit->file,
-				    strerror(-r));
-	edit->bare = rye_bare(edit->kind, edit->ext, blob_span(edit->was));
+	if (status != CLI_OK)
+		return status;
+	edit->bare = rye_bare(item->kind, item->ext, blob_span(edit->was));
 	return edit->bare ? CLI_OK : cli_complain(edit->cli, CLI_FAILED, NULL, "out of memory");
 }
 
@@ -171,20 +163,21 @@ static void edit_resume(struct edit_copy *edit)
 		cli_note(
 			edit->cli,
 			"%s was changed since that was begun: the difference shows what it would take back",
-			edit->file);
+			edit->item.file);
 }
 
 int edit_begin(struct edit_copy *edit)
 {
 	auto_free char *dir = dir_of(edit);
-	int status = read_file(edit), root = (int)(edit->below - edit->file);
+	int status = read_file(edit), root = (int)(edit->item.below - edit->item.file);
 
 	if (status == CLI_OK)
 		status = edit_open(edit);
 	if (status != CLI_OK)
 		return status;
-	if (!dir || asprintf(&edit->path, "%.*s%s/%s", root, edit->file, dir, leaf_of(edit)) < 0 ||
-	    asprintf(&edit->before, "%.*s%s/" BEFORE, root, edit->file, dir) < 0)
+	if (!dir ||
+	    asprintf(&edit->path, "%.*s%s/%s", root, edit->item.file, dir, leaf_of(edit)) < 0 ||
+	    asprintf(&edit->before, "%.*s%s/" BEFORE, root, edit->item.file, dir) < 0)
 		return CLI_FAILED;
 	status = write_before(edit);
 	if (status == CLI_OK &&
@@ -216,8 +209,8 @@ struct rye_blob *edit_text(const struct edit_copy *edit)
 bool edit_show(const struct edit_copy *edit, FILE *to)
 {
 	const char *argv[] = { "diff",	   "-u",
-			       "--label",  edit->good ? "as it is" : "as it was",
-			       "--label",  edit->file,
+			       "--label",  edit->item.good ? "as it is" : "as it was",
+			       "--label",  edit->item.file,
 			       "--",	   edit->before,
 			       edit->path, NULL };
 	auto_buf struct rye_buf text = RYE_BUF_INIT;

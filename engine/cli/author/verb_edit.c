@@ -15,41 +15,6 @@
 
 /* ---- which item ---- */
 
-/* The file that is meant: the space's that was named, else the one that counts. NULL: none is there. */
-static const json_t *edit_choose(struct cli *cli, const json_t *rows)
-{
-	const char *space = cli->opt.space;
-	const json_t *row;
-	size_t i;
-
-	if (!space && ref_is_user(cli, cli->argv[0]))
-		space = "user";
-	json_array_foreach((json_t *)rows, i, row)
-		if (!space || !strcmp(json_str(row, "space"), space))
-			return row;
-	return NULL;
-}
-
-/* The space that was named has it not, another one has. */
-static int edit_elsewhere(struct cli *cli, const char *ref, const char *space)
-{
-	auto_free char *mend = mend_with("ryefs edit --space %s %s", space, ref);
-
-	return cli_complain(cli, CLI_NOT_FOUND, mend, "%s is in the %s space, not in the %s space",
-			    ref, space, cli->opt.space);
-}
-
-static int edit_read_only(struct cli *cli, const char *ref)
-{
-	const char *to = cli->opt.space ? cli->opt.space : "project";
-	auto_free char *mend =
-		mend_with("ryefs fetch --to %s %s && ryefs edit %s --space %s", to, ref, ref, to);
-
-	return cli_complain(
-		cli, CLI_DENIED, mend,
-		"%s is the system space's, which is read only; a copy of yours hides it", ref);
-}
-
 /* Nothing has this name: what is like it, or how it is begun. */
 static int edit_none(struct cli *cli, const struct rye_err *err, const char *ref)
 {
@@ -65,33 +30,6 @@ static int edit_none(struct cli *cli, const struct rye_err *err, const char *ref
 	else
 		mend = mend_with("ryefs new %s %s", rye_kind_name(kind), id);
 	return cli_complain(cli, CLI_NOT_FOUND, mend, "there is no %s", ref);
-}
-
-static int edit_find(struct edit_copy *edit, const json_t *row)
-{
-	struct cli *cli = edit->cli;
-	const char *space = json_str(row, "space"), *path = json_str(row, "path");
-	int n = rye_space_count(cli->rye);
-
-	edit->kind = id_split(edit->ref, &edit->id);
-	edit->space = strcmp(space, "user") ? RYE_PROJECT : RYE_USER;
-	edit->good = json_flag(row, "ok", false);
-	edit->ext = kind_extension_of(edit->kind, path);
-	edit->file = strdup(path);
-	for (int i = 0; i < n && edit->file; i++) {
-		struct rye_space_info info;
-		size_t len;
-
-		rye_space_get(cli->rye, i, &info);
-		len = strlen(info.root);
-		if (info.type != edit->space || strncmp(path, info.root, len) != 0)
-			continue;
-		edit->space_fd = info.fd;
-		edit->below = edit->file + len + strlen("/.ai/");
-	}
-	if (edit->below && edit->ext && edit->space_fd >= 0)
-		return CLI_OK;
-	return cli_complain(cli, CLI_FAILED, NULL, "%s is no file that can be edited", path);
 }
 
 /* ---- after the editor ---- */
@@ -112,10 +50,10 @@ static void edit_broken(void *arg, const char *path, long line, const char *what
 static void edit_check(const struct edit_copy *edit, const struct rye_blob *text,
 		       struct edit_checked *ret)
 {
-	const struct rye_put put = { .kind = edit->kind,
-				     .id = edit->id,
-				     .ext = edit->ext,
-				     .space = edit->space,
+	const struct rye_put put = { .kind = edit->item.kind,
+				     .id = edit->item.id,
+				     .ext = edit->item.ext,
+				     .space = edit->item.space,
 				     .text = { text->data, text->len },
 				     .dry = true };
 	auto_json json_t *python = json_array();
@@ -124,7 +62,7 @@ static void edit_check(const struct edit_copy *edit, const struct rye_blob *text
 	rye_put(edit->cli->rye, &put, &said, &ret->err);
 	if (said)
 		buf_adds(&ret->remarks, said->data);
-	if (!strcmp(edit->ext, ".py"))
+	if (!strcmp(edit->item.ext, ".py"))
 		json_array_append_new(python, json_string(edit->path));
 	compiles_check(python, edit_broken, &ret->remarks);
 }
@@ -135,9 +73,9 @@ static void edit_tell(const struct edit_copy *edit, const struct edit_checked *c
 	struct rye_span rest = buf_span(&checked->remarks), line;
 
 	if (checked->err.code != RYE_OK && isatty(STDIN_FILENO))
-		cli_note(edit->cli, "%s cannot be signed: %s", edit->ref, checked->err.msg);
+		cli_note(edit->cli, "%s cannot be signed: %s", edit->item.ref, checked->err.msg);
 	while (span_line(&rest, &line))
-		cli_note(edit->cli, "%s: %.*s", edit->ref, (int)line.len, line.ptr);
+		cli_note(edit->cli, "%s: %.*s", edit->item.ref, (int)line.len, line.ptr);
 }
 
 enum edit_choice { EDIT_KEEP, EDIT_AGAIN, EDIT_SIGN, EDIT_LEAVE, EDIT_DROP };
@@ -175,7 +113,7 @@ static enum edit_choice edit_unasked(const struct edit_copy *edit,
 	if (checked->err.code != RYE_OK) {
 		*ret_status = cli_complain(cli, exit_of(checked->err.code), again,
 					   "%s cannot be signed: %s; your text is kept in %s",
-					   edit->ref, checked->err.msg, edit->path);
+					   edit->item.ref, checked->err.msg, edit->path);
 		return EDIT_KEEP;
 	}
 	if (edit->stale) {
@@ -186,7 +124,7 @@ static enum edit_choice edit_unasked(const struct edit_copy *edit,
 			cli_complain(cli, CLI_DENIED, mend,
 				     "%s was changed meanwhile, so this takes a yes at a terminal; "
 				     "your text is kept in %s",
-				     edit->ref, edit->path);
+				     edit->item.ref, edit->path);
 		return EDIT_KEEP;
 	}
 	if (cli->opt.yes)
@@ -232,12 +170,12 @@ static int edit_answer(const struct edit_copy *edit, const char *state)
 
 	if (!edit->cli->opt.json) {
 		if (!edit->cli->opt.quiet)
-			printf("%s %s\n", state, edit->ref);
+			printf("%s %s\n", state, edit->item.ref);
 		return CLI_OK;
 	}
 	json_sets(answer, "status", "success");
-	json_sets(answer, "ref", edit->ref);
-	json_sets(answer, "path", edit->file);
+	json_sets(answer, "ref", edit->item.ref);
+	json_sets(answer, "path", edit->item.file);
 	json_sets(answer, "state", state);
 	out_json(answer);
 	return CLI_OK;
@@ -245,10 +183,10 @@ static int edit_answer(const struct edit_copy *edit, const char *state)
 
 static int edit_put(struct edit_copy *edit, const struct rye_blob *text, bool bare)
 {
-	const struct rye_put put = { .kind = edit->kind,
-				     .id = edit->id,
-				     .ext = edit->ext,
-				     .space = edit->space,
+	const struct rye_put put = { .kind = edit->item.kind,
+				     .id = edit->item.id,
+				     .ext = edit->item.ext,
+				     .space = edit->item.space,
 				     .text = { text->data, text->len },
 				     .was = { edit->was->data, edit->was->len },
 				     .bare = bare };
@@ -264,7 +202,7 @@ static int edit_put(struct edit_copy *edit, const struct rye_blob *text, bool ba
 	if (!mend && err.code == RYE_BUSY)
 		mend = cli_retyped(edit->cli, "edit", NULL, NULL);
 	else if (!mend)
-		mend = cli_remedy(err.code, edit->ref);
+		mend = cli_remedy(err.code, edit->item.ref);
 	return cli_complain(edit->cli, exit_of(err.code), mend, "%s; your text is kept in %s",
 			    what ? what : err.msg, edit->path);
 }
@@ -288,7 +226,7 @@ static enum edit_choice edit_once(struct edit_copy *edit, int *ret_status)
 		*ret_status = *ret_status == CLI_OK ? CLI_FAILED : *ret_status;
 		return EDIT_KEEP;
 	}
-	if (same && edit->good) {
+	if (same && edit->item.good) {
 		edit_drop(edit);
 		*ret_status = edit_answer(edit, "unchanged");
 		return EDIT_DROP;
@@ -321,27 +259,8 @@ static int edit_run(struct edit_copy *edit)
 
 int verb_edit(struct cli *cli)
 {
-	struct rye_err err = { 0 };
-	char ref[REF_MAX];
-	int status = ref_one(cli, 0, ref);
-	auto_edit struct edit_copy edit = { .cli = cli, .ref = ref, .space_fd = -1, .dir = -1 };
-	auto_json json_t *rows = NULL;
-	const char *first;
-	const json_t *row;
+	auto_edit struct edit_copy edit = { .cli = cli, .dir = -1 };
+	int status = named_item_find(cli, 0, edit_none, &edit.item);
 
-	if (status != CLI_OK)
-		return status;
-	if (cli->opt.space && strcmp(cli->opt.space, "project") && strcmp(cli->opt.space, "user"))
-		return cli_misuse(cli, "--space %s: wanted project or user", cli->opt.space);
-	rows = ref_verdicts(cli, ref, &err);
-	if (!rows || !json_array_size(rows))
-		return edit_none(cli, &err, ref);
-	row = edit_choose(cli, rows);
-	first = json_str(row ? row : json_array_get(rows, 0), "space");
-	if (!strncmp(first, "system", strlen("system")))
-		return edit_read_only(cli, ref);
-	if (!row)
-		return edit_elsewhere(cli, ref, first);
-	status = edit_find(&edit, row);
 	return status == CLI_OK ? edit_run(&edit) : status;
 }

@@ -111,6 +111,17 @@ static const struct cli_verb verbs[] = {
 	  .examples = "ryefs list --json",
 	  .max = -1,
 	  .run = verb_list },
+	{ .name = "log",
+	  .usage = "REF",
+	  .help = "show which key has signed an item, and when",
+	  .more = REFS
+	  "Where git has the file, of each commit that changed it, under the names that it had;\n"
+	  "else of the file as it is. A commit's author is what git says, a key what was verified.",
+	  .min = 1,
+	  .max = 1,
+	  .seek = "ryefs search '*'",
+	  .traits = CLI_REFS | CLI_OPENS,
+	  .run = verb_log },
 	{ .name = "mcp",
 	  .usage =
 		  "[serve] | add NAME URL [\"HEADER: VALUE\"...] |\n"
@@ -143,6 +154,18 @@ static const struct cli_verb verbs[] = {
 	  .max = 1,
 	  .traits = CLI_HIDDEN,
 	  .run = verb_minder },
+	{ .name = "mv",
+	  .usage = "OLD NEW",
+	  .help = "give an item another id, signed there",
+	  .more = REFS
+	  "NEW is an id, or a directory with a slash behind it. The fields that say where the item\n"
+	  "lies are written anew. What lies at NEW stays; an item that does not verify is not\n"
+	  "moved. Which items name the old id is told. Killed half-way, the same call goes on.",
+	  .min = 2,
+	  .max = 2,
+	  .seek = "ryefs search '*'",
+	  .traits = CLI_REFS | CLI_WRITES | CLI_OPENS,
+	  .run = verb_mv },
 	{ .name = "new",
 	  .usage = "KIND ID",
 	  .help = "begin an item: small, signed, with comments that teach its fields",
@@ -156,6 +179,15 @@ static const struct cli_verb verbs[] = {
 	  .max = 2,
 	  .traits = CLI_WRITES,
 	  .run = verb_new },
+	{ .name = "rm",
+	  .usage = "REF",
+	  .help = "take an item away, and say which others name it",
+	  .more = REFS "You are asked; without a terminal --yes is that yes.",
+	  .min = 1,
+	  .max = 1,
+	  .seek = "ryefs search '*'",
+	  .traits = CLI_REFS | CLI_WRITES | CLI_OPENS,
+	  .run = verb_rm },
 	{ .name = "search",
 	  .usage = "WORD...",
 	  .help = "find items; \"a phrase\", AND, OR, NOT and * are understood",

@@ -26,6 +26,31 @@ struct rye_put {
 RYE_API int rye_put(struct rye *rye, const struct rye_put *put, struct rye_blob **ret,
 		    struct rye_err *err);
 
+/* A text of rye_bare for another id of its kind: fields that say where it lies say the new place. NULL:
+ * out of memory. */
+RYE_API struct rye_blob *rye_renamed(const char *from, const char *to, struct rye_span text);
+/* Takes the item's file away, if it holds exactly put->was; directories that are empty then go along. */
+RYE_API int rye_drop(struct rye *rye, const struct rye_put *put, struct rye_err *err);
+
+/* Items of all spaces whose file names another one: where its id is wanted, or as KIND:ID anywhere. */
+struct rye_mention {
+	enum rye_kind kind;
+	const char *id, *space, *path; /* path: absolute */
+	size_t line;
+};
+typedef int (*rye_mention_fn)(void *arg, const struct rye_mention *mention); /* nonzero stops */
+RYE_API int rye_mentions(struct rye *rye, enum rye_kind kind, const char *id, rye_mention_fn fn,
+			 void *arg, struct rye_err *err);
+
+/* What a text is as the item of put's place: which key has signed it, and does that count here? */
+struct rye_signed {
+	enum rye_code code;
+	char key[17], owner[128],
+		at[24]; /* as its line says; "": it has none. owner: of a known key */
+	char message[512]; /* of a refusal */
+};
+RYE_API void rye_signed_by(struct rye *rye, const struct rye_put *put, struct rye_signed *ret);
+
 #include <rye/skills.h>
 
 #endif

@@ -1,0 +1,22 @@
+my/hello
+other/Good day
+// Greet somebody by name.
+//
+// The exported constants are the tool's metadata. They are read, not run, so each is a literal.
+
+export const __version__ = "1.0.0";
+export const __tool_type__ = "javascript";
+// What runs it: Node calls the default export below.
+export const __executor_id__ = "rye/core/runtimes/node/node";
+// The directory below .ai/tools that this file lies in.
+export const __category__ = "my";
+// What people and models choose it by.
+export const __tool_description__ = "Greet somebody by name";
+// All that it may do. Others are "fs.write" (files of the project), "net.*" and "shell.execute".
+export const __requires__ = ["fs.read"];
+
+// JSON Schema of the parameters: they are checked before the call, and defaults are filled in.
+export const CONFIG_SCHEMA = {
+  type: "object",
+  properties: {
+    name: { type: "string", minLength: 1, d
