@@ -28,7 +28,7 @@ static int api_sign_on_signed(void *arg, const struct rye_verdict *verdict, size
 	struct api_sign_signing *signing = arg;
 	size_t n = strlen(signing->space->root);
 
-	if (verdict && verdict->code == RYE_OK && strlen(verdict->path) > n + 5)
+	if (verdict && verdict->code == RYE_OK && !verdict->left && strlen(verdict->path) > n + 5)
 		rye_touched(signing->rye, signing->space->index, verdict->path + n + 5);
 	return signing->batch->fn(signing->batch->arg, verdict, done, total);
 }

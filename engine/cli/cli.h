@@ -23,7 +23,7 @@ extern cli_fn verb_complete, verb_completion, verb_diff, verb_doctor, verb_edit,
 extern cli_fn verb_fetch, verb_init, verb_keygen, verb_keys, verb_list, verb_log, verb_mcp;
 extern cli_fn verb_merge, verb_minder, verb_mv, verb_new, verb_rm, verb_search, verb_secret;
 extern cli_fn verb_sign, verb_skill, verb_thread_run, verb_threads, verb_trust, verb_umount;
-extern cli_fn verb_untrust, verb_verify;
+extern cli_fn verb_untrust, verb_verify, verb_watch;
 
 /* cli.c: one invocation: its options, how it speaks and how it ends. */
 
@@ -51,7 +51,8 @@ struct cli_opts {
 	const char *project, *user, *system, *env;
 	bool compat, venv, json, quiet, help;
 	bool all, async, dry_run, force, forget, fork, output, sample, take, text, trace, yes, ask;
-	bool aliases, allow_sign, deps, frozen, http, no_prompts, no_resources, read_only, running;
+	bool aliases, allow_sign, deps, frozen, http, no_prompts, no_resources, read_only, run;
+	bool running;
 	const char *color, *expect, *from, *lang, *limit, *of, *older, *owner, *port, *since;
 	const char *socket, *space, *to, *token;
 };

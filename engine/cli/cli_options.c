@@ -53,6 +53,7 @@ static const struct flag flags[] = {
 	  "print the plain output; so it does without" },
 	{ "owner", 0, " keygen trust ", AT(owner), "NAME", "whose key it is" },
 	{ "running", 0, " threads ", AT(running), NULL, "list: those that have not ended" },
+	{ "run", 0, " watch ", AT(run), NULL, "run what was signed, with the parameters" },
 	{ "sample", 0, " init ", AT(sample), NULL, "put signed sample items in" },
 	{ "since", 0, " threads ", AT(since), "TIME", "list: started since, as in 2h, 30m, 1w" },
 	{ "space", 0, " mcp new sign ", AT(space), "SPACE", "project (default) or user" },

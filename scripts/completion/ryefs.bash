@@ -29,6 +29,7 @@ _ryefs() {
   local shared="--project --user --system --env --compat --venv --color --json --quiet --help"
   local verbs="mount diff doctor edit execute fetch init keygen keys mcp new search secret sign skill threads trust umount untrust verify"
   local verbs="mount diff doctor edit execute fetch init keygen keys log mcp mv new rm search secret sign threads trust umount untrust verify"
+  local verbs="mount diff doctor edit execute fetch init keygen keys log mcp mv new rm search secret sign threads trust umount untrust verify watch"
   local shared="--project --user --system --env --compat --venv --json --quiet --help"
   local options="userspace= system= ro norun nosign coverage= devmode wait= jobs= sandbox= trust_callers= venv env= list= spaces= xattr allow_other"
   # from the line itself: bash has split its own words at colons
@@ -93,12 +94,13 @@ _ryefs() {
       threads) shared+=" --of --older --running --since --yes" ;;
       skill) shared+=" --expect --frozen --space --with-deps --yes" ;;
       trust) shared+=" --owner --yes" ;;
+      watch) shared+=" --run" ;;
     esac
     COMPREPLY=($(compgen -W "$shared" -- "$cur"))
     return
   fi
   case $verb in
-    diff | edit | execute | fetch | log | mv | rm | sign | verify) [ "$cword" -gt 2 ] && [ "$verb" = execute ] || _ryefs_refs "$cur" ;;
+    diff | edit | execute | fetch | log | mv | rm | sign | verify | watch) [ "$cword" -gt 2 ] && [ "$verb" = execute ] || _ryefs_refs "$cur" ;;
     threads)
       if [ "$cword" = 2 ]; then
         COMPREPLY=($(compgen -W "list show tail wait tree cost cancel kill delete prune say limit handoff resume verify" -- "$cur"))

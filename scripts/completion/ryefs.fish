@@ -43,11 +43,13 @@ complete -c ryefs -n __ryefs_first -a trust -d 'trust a key'
 complete -c ryefs -n __ryefs_first -a umount -d 'end a mount'
 complete -c ryefs -n __ryefs_first -a untrust -d 'stop trusting a key'
 complete -c ryefs -n __ryefs_first -a verify -d 'check signatures'
+complete -c ryefs -n __ryefs_first -a watch -d 'sign what you save'
 
 complete -c ryefs -n '__ryefs_verb diff edit execute fetch sign verify' -fa '(__ryefs_refs)'
 complete -c ryefs -n '__ryefs_verb threads' -fa 'list show tail wait tree cost cancel kill delete prune say limit handoff resume verify (__ryefs_member id threads)'
 complete -c ryefs -n '__ryefs_verb completion' -fa 'bash fish zsh'
 complete -c ryefs -n '__ryefs_verb diff edit execute fetch log mv rm sign verify' -fa '(__ryefs_refs)'
+complete -c ryefs -n '__ryefs_verb diff edit execute fetch log mv rm sign verify watch' -fa '(__ryefs_refs)'
 complete -c ryefs -n '__ryefs_verb threads' -fa 'list show tail wait tree cost cancel kill delete say limit handoff resume verify (__ryefs_member id threads)'
 complete -c ryefs -n '__ryefs_verb mcp' -fa 'serve add list refresh remove (__ryefs_member name mcp list)'
 complete -c ryefs -n '__ryefs_verb new' -fa 'tool directive knowledge graph http mcp'
@@ -104,4 +106,5 @@ complete -c ryefs -n '__ryefs_verb threads' -l of -xa '(__ryefs_refs)'
 complete -c ryefs -n '__ryefs_verb threads' -l older -x
 complete -c ryefs -n '__ryefs_verb trust keygen' -l owner -x
 complete -c ryefs -n '__ryefs_verb edit mcp threads trust' -s y -l yes
+complete -c ryefs -n '__ryefs_verb watch' -l run -d 'run what was signed'
 complete -c ryefs -n '__ryefs_verb edit mcp rm trust' -s y -l yes

@@ -24,7 +24,6 @@ git commit -qam 'change it, unsigned'
 ryefs sign -q my/hello
 git commit -qam 'sign it'
 ryefs mv -q my/hello "my/grüße-2" && git add -A && git commit -qm 'move it'
-sleep 1
 echo '# more' >>".ai/tools/my/grüße-2.py"
 is "the working file first, then each commit, under its old name, too" "$(rows "my/grüße-2")" \
   "modified $me - - tool:my/grüße-2

@@ -78,6 +78,11 @@ typedef int (*git_text_fn)(void *arg, const struct git_text *text); /* nonzero s
 /* The newest first, so many at most. False: git does not have the file. */
 bool git_each(const char *path, size_t most, git_text_fn fn, void *arg);
 
+/* ---- watch_execute.c ---- */
+
+/* `ryefs execute REF` with the operands behind the first; exit status, -1: it was not started. */
+int watch_execute(struct cli *cli, const char *ref);
+
 /* ---- editor.c ---- */
 
 /* Has the person's editor open the file, and waits; exit status, the reason told. */

@@ -289,6 +289,18 @@ static const struct cli_verb verbs[] = {
 	  .max = -1,
 	  .traits = CLI_REFS,
 	  .run = verb_verify },
+	{ .name = "watch",
+	  .usage = "DIR | REF [KEY=VALUE...]",
+	  .help = "sign what you write as you save it, and run it with --run",
+	  .more = REFS
+	  "Each item that is saved is checked, as sign checks it, and signed: a line each, until ^C.\n"
+	  "What you have not written is left and told: what git puts there, what another key\n"
+	  "signed, many files at once. Do not let agents write there meanwhile: it would sign that.",
+	  .min = 1,
+	  .max = -1,
+	  .seek = "ryefs search '*'",
+	  .traits = CLI_REFS | CLI_WRITES | CLI_WAITS,
+	  .run = verb_watch },
 	{ .name = NULL },
 };
 
