@@ -10,6 +10,7 @@
 #include "memory.h"
 #include "secret/secret.h"
 #include "sign/sign.h"
+#include "skeleton/skeleton.h"
 #include "trust/trust.h"
 
 #include <string.h>
@@ -113,6 +114,16 @@ struct rye_blob *rye_renamed(const char *from, const char *to, struct rye_span t
 	buf_adds(&out, "");
 	sign_renamed(from, to, &out);
 	return out.failed ? NULL : buf_blob(&out);
+}
+
+int rye_skeleton(const char *path, struct rye_blob **ret, struct rye_err *err)
+{
+	return skeleton_at(path, ret, err);
+}
+
+const char *rye_skeleton_kind(size_t n)
+{
+	return skeleton_kind(n);
 }
 
 int rye_drop(struct rye *rye, const struct rye_put *put, struct rye_err *err)

@@ -26,6 +26,7 @@ int enter_ctl(fuse_req_t req, const struct tree_key *key, struct fuse_entry_para
 int enter_primitive(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 int enter_covered(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 int enter_fixed(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
+int enter_skeleton(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 int enter_readme(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 int enter_skills(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
 int enter_skill(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);

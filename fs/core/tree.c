@@ -53,7 +53,7 @@ const char *tree_covered(const char *name)
 }
 
 /* What the root has beside the kinds' directories and the primitives. Not listed are the index,
- * which is made when it is looked up, spaces and .ryefs, or `rm -rf` of a project with its mount inside would delete through them. */
+ * which is made when it is looked up, new, spaces and .ryefs, or `rm -rf` of a project with its mount inside would delete through them. */
 static const struct root_name {
 	const char *name;
 	enum tree_sort sort;
@@ -63,6 +63,7 @@ static const struct root_name {
 	{ "README.md", TREE_README, true },
 	{ "index.json", TREE_INDEX_JSON, false },
 	{ "index.md", TREE_INDEX_MD, false },
+	{ "new", TREE_NEW, false },
 	{ "search", TREE_SEARCH, true },
 	{ "spaces", TREE_SPACES, false },
 	{ "state", TREE_STATE, true },
@@ -306,6 +307,9 @@ int tree_step(const struct tree_dir *dir, const char *name, struct tree_key *ret
 		if (tree_set_path(ret, dir->path, strlen(dir->path)))
 			return -ENAMETOOLONG;
 		return tree_set_query(ret, name);
+	case TREE_NEW:
+		core_tree_put(ret, TREE_NEW, 0);
+		return is_probe(name) ? -ENOENT : tree_join(ret, dir->path, name);
 	case TREE_STATE:
 		core_tree_put(ret, TREE_THREADS, 0);
 		return strcmp(name, "threads") == 0 ? 0 : -ENOENT;

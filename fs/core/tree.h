@@ -34,6 +34,7 @@ enum tree_sort {
 	TREE_SEARCH,
 	TREE_RESULTS, /* path: the query's text */
 	TREE_HIT, /* path: the query's text; query: the link's name */
+	TREE_NEW, /* path: the beginning of a skeleton's, or all of it; "": the directory itself */
 	TREE_STATE,
 	TREE_THREADS,
 	TREE_DOT, /* .ryefs */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fixed.c - the root, .why, spaces, spaces/system, search, state, .ryefs.
+ * fixed.c - the root, .why, spaces, spaces/system, search, new, state, .ryefs.
  *
  * Owns what these directories list. No lock, no state.
  */
@@ -92,6 +92,11 @@ static void listing_end(const struct listing_ask *ask, struct listing *listing)
 		listing_reply(ask, listing);
 }
 
+static bool lists_kinds(const struct node *node)
+{
+	return node->sort == TREE_NEW && !*node->text;
+}
+
 static void fixed_readdir(fuse_req_t req, struct node *node, size_t size, off_t off, bool plus)
 {
 	struct listing_ask ask = { req, node, size, off, plus };
@@ -104,6 +109,9 @@ static void fixed_readdir(fuse_req_t req, struct node *node, size_t size, off_t 
 		tree_root_names(&(struct root_list){ node, listing }, add_root_name);
 	for (size_t i = 0; listing && node->sort == TREE_DOT && dot_name(i); i++)
 		listing_add(listing, dot_name(i), 0, 0);
+	/* the kinds, and nothing below them: any name is there */
+	for (size_t i = 0; listing && lists_kinds(node) && rye_skeleton_kind(i); i++)
+		listing_add(listing, rye_skeleton_kind(i), S_IFDIR, 0);
 	if (listing && node->sort == TREE_BUNDLES)
 		list_bundles(front_of(req), listing);
 	listing_end(&ask, listing);
@@ -250,6 +258,22 @@ int enter_covered(fuse_req_t req, const struct tree_key *key, struct fuse_entry_
 	sys = enter_node(front, node_make(front->nodes, &want), TIMEOUT_LONG_S, ret);
 	fixed_disown(&ret->attr);
 	return sys;
+}
+
+/* What is at its end is a file with the skeleton's text, what may go on to one is a directory. */
+int enter_skeleton(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
+{
+	struct front *front = front_of(req);
+	struct content_file file = { .key = key, .mode = 0444, .mtime = front->started };
+	struct rye_err err;
+
+	if (!*key->text)
+		return enter_fixed(req, key, ret);
+	if (rye_skeleton(key->text, &file.blob, &err))
+		return err.code == RYE_NOT_FOUND ? enter_nothing(ret, TIMEOUT_LONG_S) : ENOMEM;
+	if (!file.blob)
+		return enter_fixed(req, key, ret);
+	return enter_node(front, content_make(front, &file), TIMEOUT_LONG_S, ret);
 }
 
 /* The index alone has to be waited for. */

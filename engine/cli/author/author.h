@@ -1,36 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * author.h: items written by a person: skeletons to begin with, and a copy in an editor.
+ * author.h: items written by a person: begun, changed, moved, removed, looked back at, signed as they are saved.
  */
 #ifndef RYE_CLI_AUTHOR_AUTHOR_H
 #define RYE_CLI_AUTHOR_AUTHOR_H
 
 #include "cli/cli.h"
-
-/* ---- skeleton.c: the texts of `ryefs new`, one row a file ---- */
-
-struct skeleton {
-	const char *kind, *lang; /* as they are typed */
-	const char *also; /* other words for lang, " a b " */
-	enum rye_kind item;
-	const char *ext;
-	const char *id; /* like the texts, with @ID@ … for what depends on the item's name */
-	const char *text;
-	const char *next; /* the command that tries it; NULL: another file of the same has it */
-};
-
-/* The rows in the order in which kinds and languages are told. */
-const struct skeleton *skeleton_rows(size_t *ret_n);
-/* The first row of a kind and, unless NULL, a language or file name's end; NULL: there is none. */
-const struct skeleton *skeleton_find(const char *kind, const char *lang);
-/* "tool, directive or graph"; languages of a kind. To free; NULL: out of memory. */
-char *skeleton_kinds(void);
-char *skeleton_langs(const char *kind);
-/* A text of a row for that id; to free, NULL: out of memory. */
-char *skeleton_fill(const char *text, const char *id);
-/* The id that was meant: what no skeleton of this kind can be called is put right. To free; NULL:
- * nothing is left of it, or out of memory. */
-char *skeleton_id(const struct skeleton *row, const char *id);
+#include "skeleton/skeleton.h"
 
 /* ---- named_item.c: the file of an item that an operand names, in the project or the user space ---- */
 

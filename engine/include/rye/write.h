@@ -32,6 +32,13 @@ RYE_API struct rye_blob *rye_renamed(const char *from, const char *to, struct ry
 /* Takes the item's file away, if it holds exactly put->was; directories that are empty then go along. */
 RYE_API int rye_drop(struct rye *rye, const struct rye_put *put, struct rye_err *err);
 
+/*
+ * What an item begins with, by the path of a file that could be its own: "tool/my/hello.py". *ret NULL: it may
+ * go on to such a path; RYE_NOT_FOUND: it may not. Nothing is read from a disk.
+ */
+RYE_API int rye_skeleton(const char *path, struct rye_blob **ret, struct rye_err *err);
+RYE_API const char *rye_skeleton_kind(size_t n); /* the first words; NULL: there are no more */
+
 /* Items of all spaces whose file names another one: where its id is wanted, or as KIND:ID anywhere. */
 struct rye_mention {
 	enum rye_kind kind;

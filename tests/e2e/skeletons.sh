@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# new/ of a mount: what `ryefs new` writes is there to be read, for every kind in every language; put below
+# spaces/ and signed it runs. Nothing is listed that a crawler could walk without end.
+. "$(dirname "$0")/fixture.sh"
+mkdir "$T/bin"
+ln -s "$RYEFS" "$T/bin/ryefs"
+export PATH="$T/bin:$PATH" RYE_SYSTEM_SPACES=$S
+ryefs init -q "$P" || exit 1
+cd "$P" || exit 1
+fx_mount
+
+words() { tr -d , | sed 's/ or / /'; }
+kinds=$(ryefs new 2>&1 | sed -n 's/.*where KIND is //p' | words)
+langs() { ryefs new "$1" x --lang no-such 2>&1 | sed -n 's/.* can be begun in \(.*\), not in .*/\1/p' | words; }
+
+is "new lists the kinds" "$(ls "$M/new" | sort | tr '\n' ' ')" "$(tr ' ' '\n' <<<"$kinds" | sort | tr '\n' ' ')"
+is "nothing below them" "$(find "$M/new" -mindepth 2 | wc -l)" 0
+lacks "the root does not list it" "$(ls -a "$M")" "new"
+for kind in $kinds; do
+  for lang in $(langs "$kind"); do
+    id=t/greet_$lang
+    [ "$kind" = directive ] || id=t/greet-$lang
+    [ "$kind" = mcp ] && id=greet
+    made=$(ryefs new --json -n "$kind" "$id" --lang "$lang" | jq '.would_make[0]')
+    path=$(jq -r .path <<<"$made")
+    is "$kind $lang: the same text" "$(cat "$M/new/$kind/$id.${path##*.}")" "$(jq -r .text <<<"$made")"
+  done
+done
+is "stat tells its size" "$(stat -c %s "$M/new/tool/a/b.py")" "$(wc -c <"$M/new/tool/a/b.py")"
+
+mkdir -p "$M/spaces/project/tools/my"
+cat "$M/new/tool/my/hello.py" >"$M/spaces/project/tools/my/hello.py"
+is "not signed yet" "$(readlink "$M/tools/my/hello.py")" ".why/ENODATA: unsigned; mend with: ryefs sign tool:my/hello"
+is "it signs without a remark" "$(ryefs sign tool:my/hello 2>&1)" "signed tool:my/hello"
+until_true test -f "$M/tools/my/hello.py"
+echo '{"name":"Ann"}' >"$M/tools/my/hello/run"
+is "and runs" "$(cat "$M/tools/my/hello/output")" "Hello, Ann!"
+
+for name in nothing tool/hello.rb tool/.git tool/package.json directive/Greet.md tool/my/Hello.py mcp/a/b.yaml; do
+  ok "there is no $name" test ! -e "$M/new/$name"
+done
+ok "a directory that could go on" test -d "$M/new/tool/some/where"
+is "it is empty" "$(ls -a "$M/new/tool/some/where" | tr '\n' ' ')" ". .. "
+for name in tool/my/other.py tool/more; do
+  (: >"$M/new/$name") 2>/dev/null && bad "new/$name was written to" || good "new/$name cannot be written to"
+done
+mkdir "$M/new/tool/made" 2>/dev/null && bad "a directory was made" || good "no directory is made"
+rm "$M/new/tool/my/hello.py" 2>/dev/null && bad "a skeleton was removed" || good "none is removed"
+finish
