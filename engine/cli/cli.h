@@ -52,7 +52,7 @@ struct cli_opts {
 	bool compat, venv, json, quiet, help;
 	bool all, async, dry_run, force, forget, fork, output, sample, take, text, trace, yes, ask;
 	bool aliases, allow_sign, deps, frozen, http, no_prompts, no_resources, read_only, run;
-	bool running;
+	bool running, sarif;
 	const char *color, *expect, *from, *lang, *limit, *of, *older, *owner, *port, *since;
 	const char *socket, *space, *to, *token;
 };

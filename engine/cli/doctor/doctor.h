@@ -43,6 +43,12 @@ void groups_add(struct groups *groups, const struct rye_verdict *verdict, json_t
 /* In the order in which they came; a group stands where its first one was. */
 void groups_tell(const struct groups *groups, const struct groups_teller *to);
 
+/* changed_since.c: {ref} of the project's items that git says were changed since a commit, or will be by the
+ * next one; exit status, the reason told. */
+int changed_since(struct cli *cli, const char *base, json_t *refs);
+/* sarif.c: of an array of ref_verdict_json; a new reference. */
+json_t *sarif_of(const char *project, const json_t *rows);
+
 /* machine.c: /dev/fuse, programs, kernel features, dead mounts. */
 void machine_check(struct findings *findings);
 /* ignored.c: what a commit would take along that it should not. */

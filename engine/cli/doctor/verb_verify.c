@@ -18,6 +18,11 @@ struct verb_verify_survey {
 	enum rye_code first; /* of the first refusal: the project's comes before the others' */
 };
 
+static bool verify_is_data(const struct cli *cli)
+{
+	return cli->opt.json || cli->opt.sarif;
+}
+
 /* The same name may be an item in another space as well. True: what is wrong with it is its own. */
 static bool verify_line(struct cli *cli, const struct rye_verdict *verdict, struct rye_buf *ret)
 {
@@ -105,7 +110,8 @@ static int verb_verify_take(void *arg, const struct rye_verdict *verdict, size_t
 	bool own;
 
 	progress_step(&survey->progress, done, total);
-	if (!verdict)
+	/* git knows the project's alone */
+	if (!verdict || (survey->cli->opt.since && strcmp(verdict->space, "project") != 0))
 		return 0;
 	if (verdict->code == RYE_OK) {
 		survey->served++;
@@ -113,9 +119,9 @@ static int verb_verify_take(void *arg, const struct rye_verdict *verdict, size_t
 		if (!survey->refused++)
 			survey->first = verdict->code;
 	}
-	if (survey->cli->opt.json)
+	if (verify_is_data(survey->cli))
 		json_array_append_new(survey->rows, ref_verdict_json(verdict));
-	if (survey->cli->opt.json || (verdict->code == RYE_OK && survey->cli->argc == 0))
+	if (verify_is_data(survey->cli) || (verdict->code == RYE_OK && survey->cli->argc == 0))
 		return 0;
 	own = verify_line(survey->cli, verdict, &line);
 	row = json_object();
@@ -134,8 +140,10 @@ static int verb_verify_take(void *arg, const struct rye_verdict *verdict, size_t
 
 static int verb_verify_finish(struct cli *cli, const struct verb_verify_survey *survey)
 {
-	if (cli->opt.json)
-		out_json(survey->rows);
+	auto_json json_t *sarif = cli->opt.sarif ? sarif_of(cli->project, survey->rows) : NULL;
+
+	if (verify_is_data(cli))
+		out_json(sarif ? sarif : survey->rows);
 	else if (cli->argc != 1 || survey->served + survey->refused > 1)
 		printf("%s%zu good, %zu refused%s\n", color(cli, COLOR_HEAD), survey->served,
 		       survey->refused, color(cli, COLOR_END));
@@ -154,30 +162,64 @@ static int verb_verify_ref(struct cli *cli, int operand, char ref[REF_MAX])
 	return strchr(ref, ':') ? ref_operand(cli, operand, ref) : CLI_OK;
 }
 
+static int verify_pattern(struct cli *cli, struct verb_verify_survey *survey, const char *pattern)
+{
+	struct rye_batch batch = { .pattern = pattern, .fn = verb_verify_take, .arg = survey };
+	struct rye_err err = { 0 };
+
+	return rye_verify_all(cli->rye, &batch, &err) ? cli_fail(cli, &err, pattern) : CLI_OK;
+}
+
+/* What has been changed since a commit; what is gone by now is passed over. */
+static int verify_changed(struct cli *cli, struct verb_verify_survey *survey)
+{
+	auto_json json_t *refs = json_array();
+	int status = changed_since(cli, cli->opt.since, refs);
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(refs, i, row) {
+		struct rye_batch batch = { json_str(row, "ref"), .fn = verb_verify_take,
+					   .arg = survey };
+		struct rye_err err = { 0 };
+
+		if (status == CLI_OK && rye_verify_all(cli->rye, &batch, &err) &&
+		    err.code != RYE_NOT_FOUND)
+			status = cli_fail(cli, &err, batch.pattern);
+	}
+	return status;
+}
+
+static int verify_named(struct cli *cli, struct verb_verify_survey *survey)
+{
+	int status = CLI_OK;
+
+	for (int i = 0; i < (cli->argc ? cli->argc : 1) && status == CLI_OK; i++) {
+		char ref[REF_MAX];
+
+		if (cli->argc)
+			status = verb_verify_ref(cli, i, ref);
+		if (status == CLI_OK)
+			status = verify_pattern(cli, survey, cli->argc ? ref : NULL);
+	}
+	return status;
+}
+
 int verb_verify(struct cli *cli)
 {
 	auto_json json_t *rows = json_array(), *lines = json_array(), *causes = json_object();
 	struct verb_verify_survey survey = { .cli = cli,
 					     .rows = rows,
 					     .groups = { lines, causes } };
-	struct rye_err err = { 0 };
-	int status = cli_open(cli, cli->argc ? CLI_ANY_PLACE : CLI_PROJECT);
+	int status;
 
+	if (cli->opt.since && cli->argc)
+		return cli_misuse(cli, "--changed-since says which items: no REF with it");
+	status = cli_open(cli, cli->argc ? CLI_ANY_PLACE : CLI_PROJECT);
 	if (status != CLI_OK)
 		return status;
 	progress_start(&survey.progress, cli, "verifying");
-	for (int i = 0; i < (cli->argc ? cli->argc : 1) && status == CLI_OK; i++) {
-		char ref[REF_MAX];
-		const char *pattern = cli->argc ? ref : NULL;
-		struct rye_batch batch = { .pattern = pattern,
-					   .fn = verb_verify_take,
-					   .arg = &survey };
-
-		if (pattern)
-			status = verb_verify_ref(cli, i, ref);
-		if (status == CLI_OK && rye_verify_all(cli->rye, &batch, &err))
-			status = cli_fail(cli, &err, pattern);
-	}
+	status = cli->opt.since ? verify_changed(cli, &survey) : verify_named(cli, &survey);
 	progress_end(&survey.progress);
 	groups_tell(&survey.groups, &(struct groups_teller){ verify_one, verify_many, cli });
 	return status == CLI_OK ? verb_verify_finish(cli, &survey) : status;

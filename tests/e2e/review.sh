@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# `ryefs verify --changed-since`: what a pull request and a commit change is looked at, and nothing else; a CI
+# job and a pre-commit hook end as they should, SARIF has what code hosts ask for. No program that a repository
+# configures is started.
+. "$(dirname "$0")/fixture.sh"
+need git || finish
+mkdir "$T/bin"
+ln -s "$RYEFS" "$T/bin/ryefs"
+export PATH="$T/bin:$PATH" RYE_SYSTEM_SPACES=$S
+export GIT_AUTHOR_NAME=Ann GIT_AUTHOR_EMAIL=ann@example.org GIT_COMMITTER_NAME=Ann GIT_COMMITTER_EMAIL=ann@example.org
+mkdir -p "$P/sub"
+ryefs init -q "$P/sub" || exit 1
+cd "$P/sub" || exit 1
+git -C .. init -q -b main . && ryefs init -q
+for n in a b c 'ü d'; do ryefs new -q knowledge "my/${n// /-}"; done
+git add -A && git commit -qm begin
+changed() { ryefs verify --json --changed-since "$1" | jq -r '.[] | "\(.verdict) \(.ref)"' | sort; }
+
+is "nothing" "$(ryefs verify --changed-since main) [$?]" "0 good, 0 refused [0]"
+echo old >>.ai/knowledge/my/a.md
+git commit -qam 'unsigned on main'
+git checkout -qb topic HEAD~1
+echo signed >>.ai/knowledge/my/b.md && ryefs sign -q my/b
+echo unsigned >>.ai/knowledge/my/ü-d.md
+git rm -q .ai/knowledge/my/c.md
+echo '{}' >.ai/tools/data.json
+git add -A && git commit -qm topic
+is "what the branch changes: not what main does, nor what is gone or no item" "$(changed main)" "modified knowledge:my/ü-d
+ok knowledge:my/b"
+has "for people" "$(ryefs verify --changed-since main) [$?]" "refused  knowledge:my/ü-d" "1 good, 1 refused [1]"
+ryefs verify -q --changed-since main >/dev/null
+is "its exit status" "$?" 1
+ryefs sign -q my/ü-d && git commit -qam 'signed now'
+ryefs verify -q --changed-since main >/dev/null
+is "and once it is signed" "$?" 0
+
+# before a commit
+echo staged >>.ai/knowledge/my/b.md
+is "what is not in the index is not asked" "$(changed HEAD)" ""
+git add .ai/knowledge/my/b.md
+is "what waits in it is" "$(changed HEAD)" "modified knowledge:my/b"
+cat >"$P/.git/hooks/pre-commit" <<'SH'
+#!/bin/sh
+cd sub && exec ryefs verify -q --changed-since HEAD
+SH
+chmod +x "$P/.git/hooks/pre-commit"
+git commit -qm 'not signed' >"$T/said" 2>&1
+is "a hook stops it" "$? $(git log -1 --format=%s)" "1 signed now"
+has "and says why" "$(cat "$T/said")" "refused  knowledge:my/b" "mend with: ryefs sign knowledge:my/b"
+ryefs sign -q my/b && git add -A
+ok "signed, it is committed" git commit -qm 'signed'
+
+# keys of a change are told, too: they count for nothing until they are trusted
+mkdir "$T/bob"
+USER_SPACE=$T/bob ryefs keygen -q 2>/dev/null
+echo bob >>.ai/knowledge/my/b.md && USER_SPACE=$T/bob ryefs sign -q my/b && git add -A && git commit -qm bob --no-verify
+is "another key, and what it signed" "$(changed HEAD~1 | sed 's|keys/trusted/.*|keys/trusted/KEY|')" "untrusted_key config:keys/trusted/KEY
+untrusted_key knowledge:my/b"
+
+# --- SARIF ---
+
+ryefs verify --sarif --changed-since HEAD~1 >"$T/sarif"
+is "SARIF has the same exit status" "$?" 1
+is "what the format asks for" "$(jq -r '.version, .runs[0].tool.driver.name, (.runs[0].results | length),
+  ([.runs[0].results[] | select(.message.text == "" or .level != "error")] | length),
+  ([.runs[0].results[].ruleId] - [.runs[0].tool.driver.rules[].id] | length),
+  ([.runs[0].tool.driver.rules[].shortDescription.text | select(. == null or . == "")] | length)' "$T/sarif" | tr '\n' ' ')" "2.1.0 ryefs 2 0 0 0 "
+is "places are in the project" "$(jq -r '.runs[0].results[].locations[].physicalLocation.artifactLocation | "\(.uriBaseId) \(.uri)"' "$T/sarif" | grep knowledge)" \
+  "%SRCROOT% .ai/knowledge/my/b.md"
+is "nothing refused is a run without results" "$(ryefs verify --sarif --changed-since HEAD | jq -c '.runs[0].results')" "[]"
+echo x >>.ai/knowledge/my/ü-d.md
+is "a place is a URI" "$(ryefs verify --sarif my/ü-d | jq -r '.runs[0].results[0].locations[0].physicalLocation.artifactLocation.uri')" ".ai/knowledge/my/%C3%BC-d.md"
+git checkout -q .
+
+# --- what is wrong ---
+
+has "no such commit" "$(ryefs verify --changed-since no-such 2>&1) [$?]" "git has no commit in $P/sub that no-such and HEAD both come from" "[2]"
+has "no option of git's" "$(ryefs verify --changed-since --output=x 2>&1) [$?]" "[2]"
+has "no REF with it" "$(ryefs verify --changed-since main my/b 2>&1) [$?]" "no REF with it" "[2]"
+mkdir "$T/plain" && ryefs init -q "$T/plain"
+has "no git" "$(ryefs verify --project "$T/plain" --changed-since main 2>&1) [$?]" "git has no commit in" "[2]"
+printf '#!/bin/sh\ntouch "%s"\ncat\n' "$T/ran" >"$T/evil"
+chmod +x "$T/evil"
+git config core.fsmonitor "$T/evil"
+git config diff.external "$T/evil"
+git config filter.evil.clean "$T/evil"
+git config diff.ryefs.textconv "$T/evil"
+echo '*.md filter=evil' >>"$P/.git/info/attributes"
+touch .ai/knowledge/my/*.md
+ryefs verify -q --changed-since main >/dev/null
+ok "no program of the repository was started" test ! -e "$T/ran"
+finish
