@@ -166,11 +166,11 @@ int rye_key_list(struct rye *rye, rye_key_fn fn, void *arg, struct rye_err *err)
 	return memory_result(since, keystore_list(&rye->items, fn, arg, err), err);
 }
 
-int rye_key_trust(struct rye *rye, const char *key, const char *owner, char ret_fp[17],
-		  struct rye_err *err)
+int rye_key_trust(struct rye *rye, const char *key, const char *owner, const char *scope,
+		  char ret_fp[17], struct rye_err *err)
 {
 	int r = rye->opt.no_sign ? options_no_sign("trusting keys", err) :
-				   keystore_trust(&rye->items, key, owner, ret_fp, err);
+				   keystore_trust(&rye->items, key, owner, scope, ret_fp, err);
 
 	if (!r)
 		keys_changed(rye);

@@ -53,8 +53,8 @@ struct cli_opts {
 	bool all, async, dry_run, force, forget, fork, output, sample, take, text, trace, yes, ask;
 	bool aliases, allow_sign, deps, frozen, http, no_prompts, no_resources, read_only, run;
 	bool running, sarif;
-	const char *color, *expect, *from, *lang, *limit, *of, *older, *owner, *port, *since;
-	const char *socket, *space, *to, *token;
+	const char *color, *expect, *from, *lang, *limit, *of, *older, *owner, *port, *scope;
+	const char *since, *socket, *space, *to, *token;
 };
 
 struct cli_verb {

@@ -58,6 +58,8 @@ static const struct flag flags[] = {
 	{ "sample", 0, " init ", AT(sample), NULL, "put signed sample items in" },
 	{ "since", 0, " threads ", AT(since), "TIME", "list: started since, as in 2h, 30m, 1w" },
 	{ "sarif", 0, " verify ", AT(sarif), NULL, "answer with SARIF 2.1.0, for code hosts" },
+	{ "scope", 0, " trust ", AT(scope), "PATTERNS",
+	  "for this alone, as knowledge:notes/**,tool:my/*" },
 	{ "space", 0, " mcp new sign ", AT(space), "SPACE", "project (default) or user" },
 	{ "space", 0, " mcp new sign skill ", AT(space), "SPACE", "project (default) or user" },
 	{ "space", 0, " edit ", AT(space), "SPACE", "project or user; else the one that counts" },

@@ -60,7 +60,7 @@ int own_key_make(struct cli *cli, enum rye_keygen how, char ret_fp[17], struct r
 		cli_note(cli, "there is a signing key already; it was not trusted yet");
 	else
 		r = rye_key_generate(cli->rye, how, made, err);
-	return r ? r : rye_key_trust(cli->rye, "self", cli->opt.owner, ret_fp, err);
+	return r ? r : rye_key_trust(cli->rye, "self", cli->opt.owner, NULL, ret_fp, err);
 }
 
 bool own_key_is_ready(struct cli *cli)

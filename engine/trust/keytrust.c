@@ -221,9 +221,45 @@ static bool is_automatic(struct trust_box *box, const char *fp)
 	return false;
 }
 
-int keystore_trust(const struct item_env *env, const char *key, const char *owner,
-		   char ret_fp[KEY_FP], struct rye_err *err)
+#define SCOPE_MAX 16 /* patterns that are typed; a file has as many as it likes */
+
+struct asked_scope {
+	char *text; /* cut at the commas */
+	const char *globs[SCOPE_MAX + 1];
+};
+
+static void asked_scope_done(struct asked_scope *scope)
 {
+	free(scope->text);
+}
+
+/* Patterns with commas between them. */
+static int read_scope(const char *text, struct asked_scope *ret, struct rye_err *err)
+{
+	size_t n = 0;
+	char *rest;
+
+	ret->text = rest = strdup(text);
+	if (!rest)
+		return memory_fail(err);
+	for (char *glob; (glob = strsep(&rest, ","));) {
+		if (!trustfile_scope_ok(glob))
+			return rye_fail(
+				err, RYE_INVALID,
+				"scope \"%s\": wanted <kind>:<pattern>, as knowledge:notes/**",
+				glob);
+		if (n == SCOPE_MAX)
+			return rye_fail(err, RYE_INVALID, "scope: wanted %d patterns at most",
+					SCOPE_MAX);
+		ret->globs[n++] = glob;
+	}
+	return 0;
+}
+
+int keystore_trust(const struct item_env *env, const char *key, const char *owner,
+		   const char *scope, char ret_fp[KEY_FP], struct rye_err *err)
+{
+	__attribute__((cleanup(asked_scope_done))) struct asked_scope asked = { 0 };
 	__attribute__((cleanup(incoming_done))) struct incoming in = { 0 };
 	struct trustfile_new what = { .key = &in.file.key };
 	int r = read_incoming(env, key, &in, err);
@@ -237,6 +273,13 @@ int keystore_trust(const struct item_env *env, const char *key, const char *owne
 	what.owner = owner && *owner ? owner : in.no_owner ? "local" : in.file.owner;
 	if (in.file.n_scope)
 		what.scope = (const char *const *)in.file.scope;
+	if (scope && !strcmp(key, "self"))
+		return rye_fail(err, RYE_INVALID, "your own key has no scope");
+	r = scope ? read_scope(scope, &asked, err) : 0;
+	if (r)
+		return r;
+	if (scope)
+		what.scope = asked.globs;
 	r = put_file(env, user_space(env->spaces), "trusted", what, err);
 	if (!r)
 		r = trust_reload(env->trust, err);

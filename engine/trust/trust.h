@@ -188,11 +188,12 @@ int keystore_list(const struct item_env *env, rye_key_fn fn, void *arg, struct r
 
 /*
  * key: "self", a fingerprint that some space has a file for, or the path of a PEM or trust
- * TOML file. owner NULL: the file's own, else "local". Always into user space; signed by the
- * person's key when there is one. Then the snapshot is made anew.
+ * TOML file. owner NULL: the file's own, else "local"; scope: patterns with commas between them, NULL:
+ * the file's own. Always into user space; signed by the person's key when there is one. Then the
+ * snapshot is made anew.
  */
 int keystore_trust(const struct item_env *env, const char *key, const char *owner,
-		   char ret_fp[KEY_FP], struct rye_err *err);
+		   const char *scope, char ret_fp[KEY_FP], struct rye_err *err);
 /*
  * A signer's public key into the project, where the reader of a copy finds it to trust it; there
  * it counts for nothing by itself. 1: written; 0: it is there, or there is no such project.

@@ -129,6 +129,8 @@ void trustfile_done(struct trustfile *file);
 /* Ed25519 of the file's own signature line under this key. */
 bool trustfile_signed_by(const struct trustfile *file, const unsigned char key[KEY_LEN]);
 
+/* "<kind>:<glob>" or "state:<glob>" */
+bool trustfile_scope_ok(const char *glob);
 /* The file text for a key; scope NULL: unscoped. signer NULL: unsigned. stamp: UTC,
  * 2026-01-02T03:04:05Z. */
 struct trustfile_new {

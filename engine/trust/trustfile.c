@@ -89,16 +89,14 @@ static bool scope_inside(const json_t *value, bool top)
 	return false;
 }
 
-static bool scope_ok(const json_t *glob)
+bool trustfile_scope_ok(const char *glob)
 {
-	const char *text = json_string_value(glob), *rest;
+	const char *rest;
 
-	if (!text)
-		return false;
-	if (id_split(text, &rest) == RYE_KIND__MAX) {
-		if (strncmp(text, "state:", 6))
+	if (id_split(glob, &rest) == RYE_KIND__MAX) {
+		if (strncmp(glob, "state:", 6))
 			return false;
-		rest = text + 6;
+		rest = glob + 6;
 	}
 	return *rest != 0;
 }
@@ -122,7 +120,7 @@ static int trustfile_read_scope(const json_t *doc, struct trustfile *ret, struct
 	for (size_t i = 0; i < n; i++) {
 		const json_t *glob = json_array_get(scope, i);
 
-		if (!scope_ok(glob))
+		if (!json_is_string(glob) || !trustfile_scope_ok(json_string_value(glob)))
 			return trustfile_bad(
 				err, "scope is not a list of one or more \"<kind>:<glob>\"");
 		ret->scope[i] = strdup(json_string_value(glob));

@@ -94,6 +94,7 @@ _ryefs() {
       threads) shared+=" --of --older --running --since --yes" ;;
       skill) shared+=" --expect --frozen --space --with-deps --yes" ;;
       trust) shared+=" --owner --yes" ;;
+      trust) shared+=" --owner --scope --yes" ;;
       verify) shared+=" --all --changed-since --sarif" ;;
       watch) shared+=" --run" ;;
     esac

@@ -106,6 +106,7 @@ complete -c ryefs -n '__ryefs_verb threads' -l of -xa '(__ryefs_refs)'
 complete -c ryefs -n '__ryefs_verb threads' -l older -x
 complete -c ryefs -n '__ryefs_verb trust keygen' -l owner -x
 complete -c ryefs -n '__ryefs_verb edit mcp threads trust' -s y -l yes
+complete -c ryefs -n '__ryefs_verb trust' -l scope -x -d 'for this alone'
 complete -c ryefs -n '__ryefs_verb verify' -l changed-since -x -d 'what git says was changed'
 complete -c ryefs -n '__ryefs_verb verify' -l sarif -d 'for code hosts'
 complete -c ryefs -n '__ryefs_verb watch' -l run -d 'run what was signed'

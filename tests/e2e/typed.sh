@@ -34,7 +34,7 @@ export RYE_LOCAL_URL=$here
 node -e 'require("node:module").stripTypeScriptTypes || process.exit(1)' 2>/dev/null || command -v esbuild >/dev/null ||
   instead tools "ryefs execute text/longest '{\"text\":\"the slings and arrows\"}'" true
 
-for page in errors files items mcp providers security threads tools; do
+for page in errors files items mcp providers security team threads tools; do
   : >>"$T/instead.$page"
   mkdir "$T/$page" "$T/$page/mnt" "$T/$page-home"
   cd "$T/$page" || exit 1

@@ -71,7 +71,7 @@ static void own_key(struct bench *b)
 	char fp[17], again[17];
 
 	if (rye_key_generate(b->rye, RYE_KEY_NEW, fp, &err) ||
-	    rye_key_trust(b->rye, "self", "me", again, &err))
+	    rye_key_trust(b->rye, "self", "me", NULL, again, &err))
 		fail_msg("%s", err.msg);
 	assert_string_equal(fp, again);
 }
@@ -138,7 +138,7 @@ static void primitive(void **state)
 	rye_close(b->rye);
 	start(b, (struct rye_options){ .no_sign = true });
 	assert_refused(&err, RYE_DENIED, rye_key_untrust(b->rye, KEY1, &err));
-	assert_refused(&err, RYE_DENIED, rye_key_trust(b->rye, KEY1, NULL, fp, &err));
+	assert_refused(&err, RYE_DENIED, rye_key_trust(b->rye, KEY1, NULL, NULL, fp, &err));
 	assert_refused(&err, RYE_DENIED, rye_key_share(b->rye, fp, &err));
 	assert_refused(&err, RYE_DENIED, rye_key_generate(b->rye, RYE_KEY_NEW, fp, &err));
 	assert_refused(&err, RYE_DENIED, rye_secret_set(b->rye, "A", SPAN("x"), &err));

@@ -516,7 +516,7 @@ static void world_make(struct world *w)
 	make_thread(w);
 	world_open(w, &said);
 	if (said.code || rye_key_generate(w->rye, RYE_KEY_NEW, fp, &err) ||
-	    rye_key_trust(w->rye, "self", "me", fp, &err))
+	    rye_key_trust(w->rye, "self", "me", NULL, fp, &err))
 		fail_msg("%s %s", said.msg, err.msg);
 }
 

@@ -742,7 +742,7 @@ static void whole_space(void **state)
 	many.space = &p->spaces->v[0];
 	assert_refused(&told_err, RYE_NO_KEY, sign_many(&p->env, &many, &told_err));
 	assert_works(&told_err, keystore_generate(p->spaces, false, NULL, fp, &told_err));
-	assert_works(&told_err, keystore_trust(&p->env, "self", NULL, fp, &told_err));
+	assert_works(&told_err, keystore_trust(&p->env, "self", NULL, NULL, fp, &told_err));
 	assert_works(&told_err, sign_many(&p->env, &many, &told_err));
 	assert_int_equal(heard.calls, 3);
 	assert_int_equal(heard.good, 2);

@@ -267,7 +267,8 @@ static void automatic_keys_need_a_scope(void **state)
 	memcpy(fp, key.pub.fp, KEY_FP);
 	assert_works(&told_err, keystore_automatic(&p.env, &key, &told_err));
 	assert_string_equal(key.pub.fp, fp);
-	assert_refused(&told_err, RYE_DENIED, keystore_trust(&p.env, fp, NULL, fp, &told_err));
+	assert_refused(&told_err, RYE_DENIED,
+		       keystore_trust(&p.env, fp, NULL, NULL, fp, &told_err));
 	place_drop(&p);
 }
 
@@ -379,19 +380,19 @@ static void trust_and_untrust(void **state)
 	place_put(p.project, WHERE KEY3 ".toml", "binding/key3-unsigned.toml");
 	place_put(p.project, WHERE KEY1 ".toml", VECTOR);
 	place_open(&p, false);
-	assert_refused(&err, RYE_NO_KEY, keystore_trust(&p.env, "self", NULL, fp, &err));
+	assert_refused(&err, RYE_NO_KEY, keystore_trust(&p.env, "self", NULL, NULL, fp, &err));
 	assert_works(&err, keystore_generate(p.spaces, false, NULL, own, &err));
-	assert_works(&err, keystore_trust(&p.env, "self", NULL, fp, &err));
+	assert_works(&err, keystore_trust(&p.env, "self", NULL, NULL, fp, &err));
 	assert_string_equal(fp, own);
 	assert_true(trusts(&p, own));
-	assert_works(&err, keystore_trust(&p.env, KEY3, NULL, fp, &err));
+	assert_works(&err, keystore_trust(&p.env, KEY3, NULL, NULL, fp, &err));
 	assert_true(trusts(&p, KEY3));
 	snprintf(path, sizeof(path), "%s/.ai/" WHERE KEY1 ".toml", p.project);
-	assert_works(&err, keystore_trust(&p.env, path, "me", fp, &err));
+	assert_works(&err, keystore_trust(&p.env, path, "me", NULL, fp, &err));
 	assert_string_equal(fp, KEY1);
 	assert_true(trusts(&p, KEY1));
 	assert_refused(&err, RYE_NOT_FOUND,
-		       keystore_trust(&p.env, "0123456789abcdef", NULL, fp, &err));
+		       keystore_trust(&p.env, "0123456789abcdef", NULL, NULL, fp, &err));
 	assert_works(&err, keystore_untrust(&p.env, KEY3, &err));
 	assert_false(trusts(&p, KEY3));
 	assert_refused(&err, RYE_NOT_FOUND, keystore_untrust(&p.env, KEY3, &err));
@@ -408,7 +409,7 @@ static void trusting_keeps_the_scope(void **state)
 	place_put(p.project, "key.toml", "binding/" KEY2 ".toml");
 	place_open(&p, false);
 	snprintf(path, sizeof(path), "%s/.ai/key.toml", p.project);
-	assert_works(&told_err, keystore_trust(&p.env, path, NULL, fp, &told_err));
+	assert_works(&told_err, keystore_trust(&p.env, path, NULL, NULL, fp, &told_err));
 	{
 		auto_trust struct trust *trust = trust_get(p.trust);
 		const struct trust_key *have = trust_find(trust, SPAN(KEY2));

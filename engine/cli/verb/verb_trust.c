@@ -35,7 +35,7 @@ static void show_candidate(const json_t *key)
 static int ask_for(struct cli *cli, const json_t *key)
 {
 	const char *fingerprint = json_str(key, "fingerprint");
-	auto_free char *mend = mend_with("ryefs trust --yes %s", fingerprint);
+	auto_free char *mend = cli_retyped(cli, "trust --yes", NULL, NULL);
 	const struct cli_question question = {
 		"Ask the owner whether the fingerprint is right. Trust what this key signs?", mend,
 		fingerprint, "is not trusted"
@@ -58,7 +58,8 @@ int verb_trust(struct cli *cli)
 		status = ask_for(cli, key);
 	if (status != CLI_OK)
 		return status;
-	if (rye_key_trust(cli->rye, cli->argv[0], cli->opt.owner, fingerprint, &err))
+	if (rye_key_trust(cli->rye, cli->argv[0], cli->opt.owner, cli->opt.scope, fingerprint,
+			  &err))
 		return cli_fail(cli, &err, NULL);
 	return out_success(cli, "fingerprint", fingerprint, "is trusted");
 }

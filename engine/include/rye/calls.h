@@ -168,9 +168,9 @@ typedef int (*rye_key_fn)(void *arg, const struct rye_key *key);
 RYE_API int rye_key_generate(struct rye *rye, enum rye_keygen how, char ret_fp[17],
 			     struct rye_err *err);
 RYE_API int rye_key_list(struct rye *rye, rye_key_fn fn, void *arg, struct rye_err *err);
-/* key: path of a PEM or trust TOML file, or a fingerprint found in the project or "self". */
-RYE_API int rye_key_trust(struct rye *rye, const char *key, const char *owner, char ret_fp[17],
-			  struct rye_err *err);
+/* key: a PEM or trust TOML file, a fingerprint, or "self"; owner, scope ("A,B"), NULL: as it says. */
+RYE_API int rye_key_trust(struct rye *rye, const char *key, const char *owner, const char *scope,
+			  char ret_fp[17], struct rye_err *err);
 RYE_API int rye_key_share(struct rye *rye, char ret_fp[17], struct rye_err *err); /* 1: written */
 RYE_API int rye_key_untrust(struct rye *rye, const char *fingerprint, struct rye_err *err);
 
