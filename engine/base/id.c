@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kinds, ids and references: pure text rules, no file is touched. The rows of kinds are in
+ * Kinds, ids and references: text rules, no file is touched. The rows of kinds are in
  * rye/rows.h, their extensions in formats.h.
  */
 #include "base/id.h"
@@ -9,6 +9,10 @@
 #include "bounds.h"
 #include "hash.h"
 #include "str.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
 
 struct id_row {
 	const char *name, *dir, *title;
@@ -154,4 +158,29 @@ int id_check(struct rye_span id, struct rye_err *err)
 uint64_t id_hash(enum rye_kind kind, const char *id)
 {
 	return hash_text(HASH_BASIS + kind, id);
+}
+
+void id_uuid(char ret[ID_UUID_MAX])
+{
+	unsigned char raw[16];
+	char hex[33];
+
+	if (getrandom(raw, sizeof(raw), 0) != sizeof(raw))
+		abort();
+	raw[6] = (raw[6] & 0x0f) | 0x40;
+	raw[8] = (raw[8] & 0x3f) | 0x80;
+	hex_of(raw, sizeof(raw), hex);
+	snprintf(ret, ID_UUID_MAX, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16,
+		 hex + 20);
+}
+
+bool id_is_uuid(const char *text)
+{
+	for (size_t i = 0; i < ID_UUID_MAX - 1; i++) {
+		bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+
+		if (dash ? text[i] != '-' : !text[i] || !strchr("0123456789abcdef", text[i]))
+			return false;
+	}
+	return !text[ID_UUID_MAX - 1];
 }

@@ -23,6 +23,10 @@ uint64_t id_hash(enum rye_kind kind, const char *id);
 
 unsigned kinds_with(unsigned traits); /* a bit per enum rye_kind that has one of them */
 
+#define ID_UUID_MAX 37 /* with its NUL */
+void id_uuid(char ret[ID_UUID_MAX]); /* a new one: UUID v4, lower case */
+bool id_is_uuid(const char *text); /* is it one, in that form? */
+
 enum rye_kind kind_from_name(const char *name); /* "tool"; RYE_KIND__MAX: unknown */
 enum rye_kind kind_from_dir(struct rye_span name); /* "tools" */
 const char *kind_title(enum rye_kind kind); /* "Tool" */

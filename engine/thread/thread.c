@@ -137,7 +137,7 @@ static int make_locked(int root, const char *stem, char ret_id[THREAD_ID_MAX], i
 		if (stem)
 			thread_id_at(stem, now, i, ret_id);
 		else
-			thread_id_new(ret_id);
+			id_uuid(ret_id);
 		dir = thread_dir(root, ret_id, true, err);
 		if (dir < 0)
 			return dir;

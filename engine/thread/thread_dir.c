@@ -16,7 +16,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/pidfd.h>
-#include <sys/random.h>
 #include <sys/utsname.h>
 
 #define IDENTITY_MAX 4096 /* runner.json is a line of a few hundred bytes */
@@ -39,20 +38,6 @@ int thread_id_check(const char *id, struct rye_err *err)
 		rest = span_skip(rest, n + 1);
 	}
 	return ok ? 0 : rye_fail(err, RYE_INVALID, "not a thread id: %.200s", id);
-}
-
-void thread_id_new(char ret[THREAD_ID_MAX])
-{
-	unsigned char raw[16];
-	char hex[33];
-
-	if (getrandom(raw, sizeof(raw), 0) != sizeof(raw))
-		abort();
-	raw[6] = (raw[6] & 0x0f) | 0x40;
-	raw[8] = (raw[8] & 0x3f) | 0x80;
-	hex_of(raw, sizeof(raw), hex);
-	snprintf(ret, THREAD_ID_MAX, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16,
-		 hex + 20);
 }
 
 void thread_id_at(const char *stem, int64_t now_us, int try, char ret[THREAD_ID_MAX])

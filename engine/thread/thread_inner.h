@@ -21,7 +21,6 @@
  * and start time are only for signals.
  */
 
-void thread_id_new(char ret[THREAD_ID_MAX]); /* UUID v4, lower case */
 /* STEM-SECONDS; each further try another one, in milliseconds. */
 void thread_id_at(const char *stem, int64_t now_us, int try, char ret[THREAD_ID_MAX]);
 

@@ -6,6 +6,7 @@
  */
 #include "thread/thread_inner.h"
 
+#include "base/id.h"
 #include "base/io.h"
 #include "bounds.h"
 #include "scope.h"
@@ -33,18 +34,6 @@ static bool is_stem_id(const char *name)
 
 	return dash && dash > name && strlen(dash) > 10 &&
 	       strspn(dash + 1, "0123456789") == strlen(dash + 1);
-}
-
-/* As thread_id_new makes them. */
-static bool is_own_id(const char *name)
-{
-	for (size_t i = 0; i < 36; i++) {
-		bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-
-		if (dash ? name[i] != '-' : !name[i] || !strchr("0123456789abcdef", name[i]))
-			return false;
-	}
-	return !name[36];
 }
 
 /* Is it what a launcher puts into a directory before there is a row? */
@@ -135,7 +124,7 @@ static void look_at_entry(struct thread_left *left, const char *at, const char *
 
 	if (snprintf(id, sizeof(id), "%s%s%s", at, *at ? "/" : "", name) >= (int)sizeof(id))
 		return;
-	if ((!*at && is_own_id(name)) || is_stem_id(name))
+	if ((!*at && id_is_uuid(name)) || is_stem_id(name))
 		look_in(left, id);
 	else
 		look_below(left, id, depth + 1);
