@@ -44,6 +44,30 @@ static bool hook_owner(void *arg, uint64_t run, struct exec_owner *ret)
 	return threads_owner(rye->threads, run, ret->ref, &ret->request);
 }
 
+/* config/remotes/remotes.yaml of all spaces, merged. */
+static int hook_remote(void *arg, const char *name, struct rye_err *err)
+{
+	struct rye *rye = arg;
+	const struct config_want want = { .path = "remotes/remotes.yaml", .whose = RYE_SYSTEM };
+	__attribute__((cleanup(config_entry_done))) struct config_entry config = { 0 };
+	auto_buf struct rye_buf names = RYE_BUF_INIT;
+	const char *key;
+	json_t *remotes, *value;
+	int r = config_everywhere(&rye->items, &want, &config, err);
+
+	if (r)
+		return r;
+	remotes = json_object_get(config.map, "remotes");
+	if (json_object_get(remotes, name))
+		return 0;
+	json_object_foreach(remotes, key, value)
+		buf_addf(&names, "%s%s", names.len ? ", " : "", key);
+	if (!names.len)
+		return rye_fail(err, RYE_INVALID,
+				"No remote '%s'; there are none: ryefs remote add makes one", name);
+	return rye_fail(err, RYE_INVALID, "No remote '%s'; there are: %.600s", name, names.data);
+}
+
 int engine_runs_open(struct rye *rye, struct rye_err *err)
 {
 	struct threads_env threads = { .opt = &rye->opt,
@@ -68,6 +92,7 @@ int engine_runs_open(struct rye *rye, struct rye_err *err)
 	if (r)
 		return r;
 	rye->hooks = (struct exec_hooks){ .arg = rye,
+					  .remote = hook_remote,
 					  .detach = engine_detach,
 					  .adopt = engine_adopt,
 					  .adopted_end = engine_adopted_end,

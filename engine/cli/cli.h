@@ -54,7 +54,7 @@ struct cli_opts {
 	bool aliases, allow_sign, deps, frozen, http, no_prompts, no_resources, read_only, run;
 	bool running, sarif;
 	const char *color, *expect, *from, *lang, *limit, *of, *older, *owner, *port, *scope;
-	const char *since, *socket, *space, *to, *token;
+	const char *since, *socket, *space, *target, *to, *token;
 };
 
 struct cli_verb {

@@ -66,6 +66,8 @@ static const struct flag flags[] = {
 	{ "space", 0, " edit log mv rm ", AT(space), "SPACE",
 	  "project or user; else the one that counts" },
 	{ "take-over", 0, " sign ", AT(take), NULL, "of many: also what somebody else signed" },
+	{ "target", 0, " execute ", AT(target), "remote:NAME",
+	  "run it there; remote: the default one" },
 	{ "textconv", 0, " merge ", AT(text), NULL, "print FILE without its header lines" },
 	{ "to", 0, " fetch ", AT(to), "SPACE", "copy it to project or user" },
 	{ "trace", 0, " execute ", AT(trace), NULL, "tell on stderr what was resolved, and how" },

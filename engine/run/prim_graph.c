@@ -100,8 +100,6 @@ static json_t *refusal_of(const struct graph_calls *calls, const struct graph_ca
 	struct authority_ask ask = { .act = act_of_call(call) };
 	struct rye_err err = { 0 };
 
-	if (call->remote && *call->remote)
-		return json_sprintf("remote '%.100s' is not available yet", call->remote);
 	ask.kind = rye_kind_name(id_split(call->ref, &ask.id));
 	return authority_check(&calls->asker, &ask, &err) ? json_string(err.msg) : NULL;
 }
@@ -123,6 +121,8 @@ static json_t *child_message(const struct graph_call *call)
 	for (const char *const *term = graph_terms; *term; term++)
 		if (json_object_get(call->terms, *term))
 			json_object_set(doc, *term, json_object_get(call->terms, *term));
+	if (call->remote && *call->remote)
+		json_set(doc, "target", json_sprintf("remote:%s", call->remote));
 	return doc;
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading requests. The order of checks is the format's: id, target's syntax, thread, target, the
- * triple of both with the kind, async, dry run with remote. The texts are the format's where it has
- * them. Pure but for comparing the project path.
+ * Reading requests. The order of checks is the format's: id, target's syntax, thread, target, then
+ * the matrix of all of them (matrix.c). The texts are the format's where it has them. Pure but for comparing the project path.
  */
 #include "run/run_inner.h"
 
@@ -144,34 +143,6 @@ static int read_thread(const json_t *doc, struct request *ret, struct rye_err *e
 			shown.data ? shown.data : "");
 }
 
-static int check_target_syntax(const json_t *doc, struct rye_err *err)
-{
-	if (strcmp(json_str(doc, "target"), "remote:"))
-		return 0;
-	return rye_fail(err, RYE_INVALID,
-			"Invalid target \"remote:\" — remote name cannot be empty. Use \"remote\" "
-			"for the default remote or \"remote:<name>\" for a named remote.");
-}
-
-static int read_target(const json_t *doc, struct request *ret, struct rye_err *err)
-{
-	const json_t *value = json_object_get(doc, "target");
-	const char *text = json_string_value(value);
-	auto_buf struct rye_buf shown = RYE_BUF_INIT;
-
-	if (!value || json_is_null(value) || (text && !strcmp(text, "local")))
-		return 0;
-	if (text && (!strcmp(text, "remote") || !strncmp(text, "remote:", 7))) {
-		ret->remote = true;
-		return 0;
-	}
-	json_python_str(&shown, value);
-	return rye_fail(err, RYE_INVALID,
-			"Unknown target: '%.200s'. Must be \"local\", \"remote\", or "
-			"\"remote:<name>\".",
-			shown.data ? shown.data : "");
-}
-
 /* An object; a text that holds one; nothing. */
 static int read_params(const json_t *value, json_t **ret, struct rye_err *err)
 {
@@ -243,12 +214,13 @@ static int read_execute(const char *project, struct request *ret, struct rye_err
 		r = read_flag(doc, "async", &ret->async, err);
 	if (*ret->resume)
 		return r ? r : read_params(json_object_get(doc, "parameters"), &ret->params, err);
-	if (!r)
-		r = check_target_syntax(doc, err);
+	/* its syntax first, a word that is no target behind the thread */
+	if (!r && !strncmp(json_str(doc, "target"), "remote:", strlen("remote:")))
+		r = target_read(json_object_get(doc, "target"), ret->remote, err);
 	if (!r)
 		r = read_thread(doc, ret, err);
 	if (!r)
-		r = read_target(doc, ret, err);
+		r = target_read(json_object_get(doc, "target"), ret->remote, err);
 	if (!r)
 		r = read_flag(doc, "dry_run", &ret->dry_run, err);
 	if (!r)
@@ -399,55 +371,6 @@ int request_read(const struct rye_request *req, const char *project, struct requ
 	return r ? r : limit_params(ret->params, err);
 }
 
-static int check_directive(const struct request *request, struct rye_err *err)
-{
-	if (request->remote && !request->fork)
-		return rye_fail(err, RYE_INVALID,
-				"Directives on remote must use thread=\"fork\". Inline execution "
-				"returns text to the caller, which needs no remote.");
-	return 0;
-}
-
-static int check_tool(const struct request *request, struct rye_err *err)
-{
-	if (request->fork)
-		return rye_fail(
-			err, RYE_INVALID,
-			"thread=\"fork\" is not supported for tools. Only directives run in "
-			"managed threads; use async to detach a tool.");
-	return 0;
-}
-
-static int check_knowledge(const struct request *request, struct rye_err *err)
-{
-	if (request->fork || request->remote)
-		return rye_fail(err, RYE_INVALID,
-				"Knowledge items only support target=\"local\" with "
-				"thread=\"inline\".");
-	return 0;
-}
-
-static int check_async(const struct request *request, enum rye_kind kind, struct rye_err *err)
-{
-	if (!request->async)
-		return 0;
-	if (request->dry_run)
-		return rye_fail(
-			err, RYE_INVALID,
-			"async + dry_run is not supported. Validation is instant, nothing to "
-			"detach.");
-	if (!rye_kind_has(kind, RYE_KIND_FORKS | RYE_KIND_PROCESS))
-		return rye_fail(
-			err, RYE_INVALID,
-			"async + knowledge is not supported. Reading is instant, nothing to "
-			"detach.");
-	if (rye_kind_has(kind, RYE_KIND_FORKS) && !request->fork && !request->remote)
-		return rye_fail(err, RYE_INVALID,
-				"async + directive + inline is not supported. There is nothing to "
-				"detach; use thread=\"fork\".");
-	return 0;
-}
-
 /* A caller that sets what a model may cost believes in it, and only a thread obeys. */
 int request_launch(const struct request *request, struct rye_err *err)
 {
@@ -460,26 +383,4 @@ int request_launch(const struct request *request, struct rye_err *err)
 			return rye_fail(err, RYE_INVALID, "%s requires thread=\"fork\"", names[i]);
 	}
 	return 0;
-}
-
-int request_matrix(const struct request *request, enum rye_kind kind, struct rye_err *err)
-{
-	int r = 0;
-
-	if (!rye_kind_has(kind, RYE_KIND_RUNS))
-		return rye_fail(err, RYE_INVALID,
-				"%s items cannot be executed: %s\n" MEND_WITH "ryefs fetch %s",
-				kind_title(kind), request->spelled, request->spelled);
-	if (rye_kind_has(kind, RYE_KIND_FORKS))
-		r = check_directive(request, err);
-	else if (rye_kind_has(kind, RYE_KIND_PROCESS))
-		r = check_tool(request, err);
-	else
-		r = check_knowledge(request, err);
-	if (!r)
-		r = check_async(request, kind, err);
-	if (!r && request->dry_run && request->remote)
-		r = rye_fail(err, RYE_INVALID,
-			     "dry_run + remote is not supported. Dry run validates locally.");
-	return r;
 }

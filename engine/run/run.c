@@ -150,7 +150,7 @@ void run_movable_early(struct rye_call *call)
 	run_authorize(&run);
 	if (!request_read(&job->ask, job->exec->base.project, &run.request, NULL) &&
 	    rye_kind_has(request->kind, RYE_KIND_PROCESS) && !request->async && !request->dry_run &&
-	    !request->fork && !request->remote) {
+	    !request->fork && !*request->remote) {
 		snprintf(ref, sizeof(ref), "%s:%s", rye_kind_name(request->kind), request->id);
 		job_movable(job, ref, plain_request(&run, ref));
 	}
@@ -306,14 +306,37 @@ bool run_refused(struct run *run, enum rye_kind kind, const char *id)
 
 /* ---- verbs and kinds ---- */
 
-static bool not_available(struct run *run)
+/* Before anything is started. */
+static int find_remote(const struct run *run, struct rye_err *err)
 {
-	if (run->request.remote) {
-		run_fail_with(run, RYE_UNSUPPORTED,
-			      "Remote execution is not available yet: use target=\"local\"");
-		return true;
-	}
-	return false;
+	const struct exec_hooks *hooks = run->exec->env.hooks;
+	const char *name = run->request.remote;
+	int r = 0;
+
+	if (!*name)
+		return 0;
+	if (hooks && hooks->remote)
+		r = hooks->remote(hooks->arg, name, err);
+	return r ? r :
+		   rye_fail(err, RYE_UNSUPPORTED,
+			    "Remote execution is not available yet: use target=\"local\"");
+}
+
+int run_take_target(struct run *run, bool own, struct rye_err *err)
+{
+	struct request *request = &run->request;
+	const json_t *value = json_object_get(request->params, "target");
+	const char *text = json_str(request->params, "target");
+	int r;
+
+	if (verb_row(request->verb)->names || own ||
+	    (strcmp(text, "remote") != 0 && strncmp(text, "remote:", strlen("remote:")) != 0))
+		return 0;
+	r = target_read(value, request->remote, err);
+	if (!r)
+		r = request_matrix(request, request->kind, err);
+	json_object_del(request->params, "target");
+	return r ? r : find_remote(run, err);
 }
 
 /* Of a kind with RYE_KIND_RUNS: request_matrix refuses the others. */
@@ -343,12 +366,12 @@ void run_item(struct run *run)
 	}
 	if (!r && !*request->resume)
 		r = request_launch(request, &err);
+	if (!r)
+		r = find_remote(run, &err);
 	if (r) {
 		run_fail(run, &err);
 		return;
 	}
-	if (not_available(run))
-		return;
 	if (*request->resume) {
 		run_resumed(run);
 		return;

@@ -101,6 +101,8 @@ struct exec_owner {
  */
 struct exec_hooks {
 	void *arg;
+	/* Is there a remote of that name? RYE_INVALID: a sentence that lists those that there are. */
+	int (*remote)(void *arg, const char *name, struct rye_err *err);
 	/*
 	 * Async and fork: {thread_id, pid, state …} is merged into the reply, with *ret after a
 	 * failure too when a thread has begun.

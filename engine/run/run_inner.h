@@ -141,6 +141,8 @@ void reply_outcome(struct reply *reply, const struct rye_outcome *lost, struct r
  * here; combinations that can never be are refused before any disk.
  */
 
+#define REMOTE_NAME_MAX 64 /* as a file's name beside others */
+
 struct request {
 	enum rye_verb verb;
 	enum rye_kind kind; /* RYE_KIND__MAX: a bare id, any kind */
@@ -150,7 +152,7 @@ struct request {
 	json_t *doc; /* the request of the execute primitive; owned */
 	json_t *params; /* object, owned */
 	bool dry_run, async, fork, trace;
-	bool remote;
+	char remote[REMOTE_NAME_MAX + 1]; /* where it runs; "": here */
 	bool part; /* refused as a part of a message: nothing that would do is known */
 	const char *resume; /* a thread's id, into doc; "": none */
 	bool no_net, no_write, no_shown; /* a runner asks for a run that was confined to this */
@@ -175,8 +177,10 @@ int request_message(const struct rye_request *req, struct request *ret, struct r
 /* Fails when the message may be a part of the item's parameters. */
 int request_whole(const struct rye_request *req, struct request *request,
 		  const struct rye_item *item, struct rye_err *err);
-/* The execution matrix; for a bare id called again once the kind is known. */
+/* The execution matrix (matrix.c); for a bare id called again once the kind is known. */
 int request_matrix(const struct request *request, enum rye_kind kind, struct rye_err *err);
+/* "local", or absent: ""; "remote": "default"; "remote:NAME". RYE_INVALID: it is none of them. */
+int target_read(const json_t *value, char ret[REMOTE_NAME_MAX + 1], struct rye_err *err);
 /* Once both are known: is what only a thread obeys asked of a thread? */
 int request_launch(const struct request *request, struct rye_err *err);
 
@@ -216,6 +220,11 @@ bool run_refused(struct run *run, enum rye_kind kind, const char *id);
 void run_detached(struct run *run, const char *ref);
 /* A thread that has ended goes on as a new one. */
 void run_resumed(struct run *run);
+/*
+ * Where it is to run, said beside the parameters of an item's own verb: "remote", "remote:NAME", unless the
+ * item has a parameter `target` of its own.
+ */
+int run_take_target(struct run *run, bool own, struct rye_err *err);
 /* It may go on as a thread from here on (rye_call_detach). */
 void run_movable(struct run *run, const char *ref);
 /* The same for a call of a tool that no worker has looked at yet. */

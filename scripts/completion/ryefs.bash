@@ -80,7 +80,7 @@ _ryefs() {
   if [[ $cur == -* ]]; then
     case $verb in
       edit) shared+=" --space --yes" ;;
-      execute) shared+=" --async --dry-run --fork --output --trace" ;;
+      execute) shared+=" --async --dry-run --fork --output --target --trace" ;;
       fetch) shared+=" --from --to --force" ;;
       init) shared+=" --sample" ;;
       keygen) shared+=" --force --forget-secrets --owner" ;;

@@ -72,6 +72,7 @@ graph keeps 'start: a' 'nodes:' \
 graph bash 'start: a' 'nodes:' '  a: {action: {item_id: "tool:rye/bash/bash", params: {command: "touch broken-out"}}}'
 graph wrong 'start: a' 'nodes:' '  a: {action: {item_id: "tool:t/note"}, next: nowhere}'
 graph away 'start: a' 'nodes:' '  a: {action: {item_id: "tool:t/note", target: "remote:gpu", params: {word: away}}}'
+graph apart 'start: a' 'nodes:' '  a: {remote: cpu, action: {item_id: "tool:t/note", params: {word: apart}}}'
 graph here 'start: a' 'nodes:' '  a: {action: {item_id: "tool:t/note", target: local, no_net: true, params: {word: here}}}'
 graph unwritten 'start: a' 'nodes:' '  a: {action: {item_id: "tool:t/note", no_write: true, params: {word: unwritten}}}'
 graph believed 'start: a' 'nodes:' '  a: {timeout: 3, action: {item_id: "tool:t/note", max_turns: 1, params: {word: no}}}' \
@@ -140,7 +141,8 @@ is 'a mistake is told with node and key' "$(run wrong | jq -r .error)" \
 rm -f "$P/notes"
 is 'an action that says local runs here' "$(run here | jq -r .status) $(notes)" 'success here '
 is 'one that says where else does not' "$(run away | jq -r .status) $(notes)" 'error here '
-like 'and says why' "$(run away | jq -r .error)" '^Remote execution is not available'
+is 'and says why' "$(run away | jq -r .error)" "No remote 'gpu'; there are none: ryefs remote add makes one"
+is 'a node says it, too' "$(run apart | jq -r .error) $(notes)" "No remote 'cpu'; there are none: ryefs remote add makes one here "
 run unwritten >/dev/null
 is 'a limit of an action holds' "$(notes)" 'here '
 believed=$(run believed | jq -r .error)

@@ -241,6 +241,8 @@ static json_t *request(struct cli *cli, const char *ref, json_t *parameters)
 		json_sets(message, "thread", "fork");
 	if (cli->opt.async)
 		json_set(message, "async", json_true());
+	if (cli->opt.target)
+		json_sets(message, "target", cli->opt.target);
 	if (cli->opt.trace)
 		json_set(message, "trace", json_true());
 	return message;

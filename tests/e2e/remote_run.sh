@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# remote_run.sh: requests with a target: what is refused before anything begins.
+. "$(dirname "$0")/fixture.sh"
+need jq || finish
+
+fx_spaces
+fx_tool "$P" note 'cat >/dev/null' 'echo noted >>notes' 'echo here'
+fx_put "$P" tools/make.sh <<'TOOL'
+#!/bin/bash
+# __version__ = "1.0.0"
+# __tool_type__ = "shell"
+# __category__ = ""
+# __tool_description__ = "has a target of its own"
+# parameters: [{name: target, type: string}]
+echo "makes $(jq -r .target)"
+TOOL
+fx_put "$P" directives/hello.md <<'TEXT'
+# Hello
+
+```xml
+<directive name="hello" version="1.0.0">
+  <metadata>
+    <description>Greet somebody.</description>
+    <category></category>
+    <author>tests</author>
+  </metadata>
+</directive>
+```
+
+Greet.
+TEXT
+fx_sign "$P" tool:note tool:make directive:hello
+allow '^ryefs: (info refused: )?(tool|directive|execute)'
+fx_mount
+
+run() { converse "$M/tools/$1/run" "${2:-}"; } # NAME [JSON]: the reply
+execute() { converse "$M/execute" "$1"; }
+error() { jq -r .error <<<"$1"; }
+cli() { timeout 60 "$RYEFS" execute --project "$P" --user "$U" --system "$S" -q "$@" 2>&1; }
+
+# --- no remote is configured ---
+none="No remote 'gpu'; there are none: ryefs remote add makes one"
+is 'a request' "$(error "$(execute '{"item_id":"tool:note","target":"remote:gpu"}')")" "$none"
+is 'a request in the default place' "$(error "$(execute '{"item_id":"tool:note","target":"remote"}')")" "${none/gpu/default}"
+is 'beside the parameters' "$(error "$(run note '{"target":"remote:gpu"}')")" "$none"
+is 'beside the inputs' "$(error "$(converse "$M/directives/hello/fork" '{"target":"remote:gpu"}')")" "$none"
+like 'on the command line' "$(cli tool:note --target remote:gpu)" "$none"
+errno 'the errno of the write' EINVAL bash -c "echo '{\"target\":\"remote:gpu\"}' >'$M/tools/note/run'"
+is "a tool's own parameter stays its own" "$(run make '{"target":"remote:gpu"}' | jq -r .data.stdout)" 'makes remote:gpu'
+like 'a word that is no remote is a parameter' "$(error "$(run note '{"target":"install"}')")" 'null'
+rm -f "$P/notes"
+
+# --- the matrix, by each door ---
+like 'a dry run' "$(error "$(converse "$M/tools/note/dry_run" '{"target":"remote:gpu"}')")" '^dry_run \+ remote is not supported'
+like 'a directive inline' "$(error "$(converse "$M/directives/hello/run" '{"target":"remote:gpu"}')")" '^Directives on remote must use thread="fork"'
+like 'a dry run on the command line' "$(cli --dry-run --target remote:gpu tool:note)" 'dry_run \+ remote is not supported'
+like 'a name that is none' "$(error "$(run note '{"target":"remote:../x"}')")" "a remote's name is 1 to 64 of"
+like 'no name at all' "$(cli tool:note --target remote:)" 'remote name cannot be empty'
+
+# --- others are ---
+fx_put "$P" config/remotes/remotes.yaml <<'YAML'
+version: "1.0.0"
+category: remotes
+remotes:
+  box: {url: "command:false", project_path: demo}
+  lab: {url: "ssh://lab.invalid", project_path: demo}
+YAML
+like 'an unsigned list is refused' "$(error "$(execute '{"item_id":"tool:note","target":"remote:box"}')")" 'nsigned'
+fx_sign "$P" config:remotes/remotes
+is 'one that is not among them' "$(error "$(execute '{"item_id":"tool:note","target":"remote:gpu"}')")" "No remote 'gpu'; there are: box, lab"
+not_ok 'nothing has run here' test -e "$P/notes"
+finish
