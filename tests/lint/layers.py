@@ -15,7 +15,7 @@ import sys
 import cscan
 
 # third-party headers of each side: the front knows no formats, the engine no FUSE
-FRONT_FOREIGN = re.compile(r"^(jansson|sqlite3|yaml|expat|sodium|pcre2|openssl/.*|curl/.*)(\.h)?$")
+FRONT_FOREIGN = re.compile(r"^(jansson|sqlite3|yaml|expat|sodium|pcre2|zstd|openssl/.*|curl/.*)(\.h)?$")
 ENGINE_FOREIGN = re.compile(r"^(fuse.*|linux/fuse\.h)$")
 FEWEST, MOST = 5, 20
 

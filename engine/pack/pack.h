@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pack.h: trees of files as objects: a manifest that names each file's digest, blobs (the bytes of a file, or of a
+ * piece of one), packs of compressed blobs, which one store holds, and the shelf: which blobs each
+ * principal has in which pack, and the heads of its projects. docs/remote.md has the formats.
+ *
+ * What comes from outside (packs, manifests, differences) is bounded, and verified before it is believed.
+ * Structs here belong to one thread at a time, but for the shelf, which several processes may have open.
+ */
+#ifndef RYE_PACK_PACK_H
+#define RYE_PACK_PACK_H
+
+#include "base/sha.h"
+#include "buf.h"
+
+#include <string.h>
+
+/* Bigger files are cut by their content, smaller ones never. */
+#define BLOB_MAX (4u << 20)
+/* As much of small blobs is compressed together. */
+#define FRAME_MAX (256u << 10)
+/* Whole, with its index: what is lost when a push is cut, and what a process holds of one. */
+#define PACK_MAX (16u << 20)
+/* Blobs of a pack: as many empty files as fit would be more than any tree has. */
+#define PACK_BLOBS 65536
+/* Lines, and bytes of text, of a manifest; of a path, and of a part of it (NAME_MAX of Linux). */
+#define MANIFEST_LINES 200000
+#define MANIFEST_MAX (48u << 20)
+#define MANIFEST_PATH 4095
+#define MANIFEST_PART 255
+/* A file in pieces: the list of them has to be one blob. */
+#define CHUNKED_MAX (16ull << 30)
+
+/* ---- digests ---- */
+
+struct digest {
+	unsigned char bytes[SHA_LEN];
+};
+
+bool digest_parse(struct rye_span hex,
+		  struct digest *ret); /* 64 lower-case digits; false: not so */
+void digest_hex(const struct digest *digest, char ret[SHA_HEX]);
+struct digest digest_of(struct rye_span bytes);
+static inline bool digest_is(const struct digest *a, const struct digest *b)
+{
+	return !memcmp(a->bytes, b->bytes, SHA_LEN);
+}
+
+/* ---- packs ---- */
+
+/* Where a blob lies: in which frame of a pack, and where in that when it is unpacked. */
+struct pack_place {
+	struct digest sha;
+	uint32_t off, zlen, len; /* of the frame: offset and length in the pack, length unpacked */
+	uint32_t at, size; /* of the blob in the unpacked frame */
+	bool raw; /* the frame is stored as it is */
+};
+
+/* packer.c: makes packs, one after the other. */
+struct packer;
+struct packer *packer_new(void); /* NULL: out of memory */
+void packer_free(struct packer *packer); /* NULL is fine */
+/* Has it room for that many bytes more? When not: packer_end, and it is empty. */
+bool packer_has_room(const struct packer *packer, size_t len);
+/* A blob of at most BLOB_MAX bytes, for which there is room. */
+int packer_add(struct packer *packer, const struct digest *sha, struct rye_span bytes,
+	       struct rye_err *err);
+size_t packer_count(const struct packer *packer); /* blobs in it */
+/* The pack and its name; the packer is empty then. */
+int packer_end(struct packer *packer, struct rye_buf *ret, struct digest *ret_name,
+	       struct rye_err *err);
+
+/* pack_read.c. All of its places; only they are looked at, and the digest, not the frames. */
+int pack_places(struct rye_span pack, struct pack_place **ret, size_t *ret_n,
+		struct digest *ret_name, struct rye_err *err);
+/* The same, and every blob was unpacked and has its digest. */
+int pack_verify(struct rye_span pack, struct pack_place **ret, size_t *ret_n,
+		struct digest *ret_name, struct rye_err *err);
+/* The blob out of the bytes of its frame, added to *ret. RYE_IO: it is not what its digest says. */
+int pack_unpack(struct rye_span frame, const struct pack_place *place, struct rye_buf *ret,
+		struct rye_err *err);
+/* "packs/ab/DIGEST" */
+#define PACK_NAME_LEN (sizeof("packs/ab/") + SHA_HEX)
+void pack_name(const struct digest *name, char ret[PACK_NAME_LEN]);
+
+/* ---- manifests ---- */
+
+enum manifest_mode {
+	MANIFEST_FILE,
+	MANIFEST_EXEC,
+	MANIFEST_LINK, /* the blob is its target */
+	MANIFEST_PIECES, /* the blob lists its pieces: lines of "SHA SIZE" */
+	MANIFEST_PIECES_EXEC,
+	MANIFEST_MODE__MAX
+};
+
+struct manifest_line {
+	enum manifest_mode mode;
+	struct digest sha;
+	uint64_t size; /* of the file */
+	const char *path; /* relative, NUL-terminated, the manifest's own */
+};
+
+/*
+ * Frozen. Lines of "MODE SHA SIZE PATH", in the order of the paths' bytes; its name is the digest of the
+ * text. Paths are relative and UTF-8, without empty parts, ".", "..", backslashes and control characters, none
+ * twice, and none a directory of another.
+ */
+struct manifest {
+	struct manifest_line *v;
+	size_t n;
+	struct rye_blob *text;
+	struct digest name;
+	char *paths; /* what the lines' paths lie in */
+};
+
+/* manifest.c. The text is referenced. RYE_INVALID: what is wrong, and in which line. */
+int manifest_parse(struct rye_blob *text, struct manifest **ret, struct rye_err *err);
+void manifest_free(struct manifest *manifest); /* NULL is fine */
+const struct manifest_line *manifest_find(const struct manifest *manifest, const char *path);
+/* Of lines in any order: sorted, written, and read again by manifest_parse. */
+int manifest_make(struct manifest_line *lines, size_t n, struct manifest **ret,
+		  struct rye_err *err);
+int manifest_path_check(const char *path, struct rye_err *err);
+
+/* manifest_diff.c: a manifest as what differs from another one, compressed. base NULL: whole. */
+int manifest_shrink(const struct rye_blob *base, const struct rye_blob *text, struct rye_buf *ret,
+		    struct rye_err *err);
+int manifest_grow(const struct rye_blob *base, struct rye_span bytes, struct rye_blob **ret,
+		  struct rye_err *err);
+
+DEFINE_AUTO(auto_packer_, struct packer *, packer_free)
+DEFINE_AUTO(auto_manifest_, struct manifest *, manifest_free)
+#define auto_packer __attribute__((cleanup(auto_packer_)))
+#define auto_manifest __attribute__((cleanup(auto_manifest_)))
+
+#endif
