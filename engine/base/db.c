@@ -234,6 +234,9 @@ static void db_bind(sqlite3_stmt *statement, int index, const struct db_value *v
 	case DB_REAL:
 		sqlite3_bind_double(statement, index, value->real);
 		break;
+	case DB_BLOB:
+		sqlite3_bind_blob64(statement, index, value->text, value->len, SQLITE_STATIC);
+		break;
 	case DB_NULL:
 		break;
 	}

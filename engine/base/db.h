@@ -42,8 +42,9 @@ bool db_is_spent(struct db *db);
 
 /* A value to bind; text and blob are borrowed until the statement is done. */
 struct db_value {
-	enum { DB_NULL, DB_TEXT, DB_INT, DB_REAL } type;
+	enum { DB_NULL, DB_TEXT, DB_INT, DB_REAL, DB_BLOB } type;
 	const char *text;
+	size_t len; /* of a blob */
 	int64_t number;
 	double real;
 };
@@ -51,6 +52,7 @@ struct db_value {
 #define DB_TEXT(t) ((struct db_value){ .type = DB_TEXT, .text = (t) })
 #define DB_INT(n) ((struct db_value){ .type = DB_INT, .number = (n) })
 #define DB_REAL(x) ((struct db_value){ .type = DB_REAL, .real = (x) })
+#define DB_BLOB(span) ((struct db_value){ .type = DB_BLOB, .text = (span).ptr, .len = (span).len })
 
 /* Called per row; nonzero stops. Must not call back into the same db. */
 typedef int (*db_row_fn)(void *arg, sqlite3_stmt *row);

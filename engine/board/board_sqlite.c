@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * board_sqlite.c: a board in one file, for a node that is one machine. Each commit is on the disk before it
+ * is told (synchronous FULL): a claim that a power cut takes back would be begun twice. Its processes wake
+ * each other by touching a file beside it, which all watch.
+ *
+ * Lock: that of struct db. `notices` is read by the thread that waits; several may.
+ */
+#include "board/board_inner.h"
+
+#include "base/io.h"
+#include "clock.h"
+#include "memory.h"
+#include "scope.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/inotify.h>
+
+struct sqlite_board {
+	struct db *db;
+	int wake; /* the file that is touched */
+	int notices; /* inotify over it; -1: there is none to be had, then waits are short */
+};
+
+#define WAKE_SUFFIX ".wake"
+/* Without inotify: how long what another process did may go unnoticed. */
+#define UNNOTICED_MS 200
+
+static void sqlite_close(struct board *board)
+{
+	struct sqlite_board *own = board->handle;
+
+	db_close(own->db);
+	auto_close_(&own->wake);
+	auto_close_(&own->notices);
+	free(own);
+}
+
+static int sqlite_watch(struct sqlite_board *own, const char *path, struct rye_err *err)
+{
+	char name[PATH_MAX];
+
+	snprintf(name, sizeof(name), "%s" WAKE_SUFFIX, path);
+	own->wake = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (own->wake < 0)
+		return rye_fail_sys(err, errno, "%s", name);
+	own->notices = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (own->notices >= 0 && inotify_add_watch(own->notices, name, IN_MODIFY) < 0)
+		close(steal_fd(&own->notices));
+	return 0;
+}
+
+static int sqlite_open(struct board *board, const char *where, struct rye_err *err)
+{
+	struct sqlite_board *own = memory_note(calloc(1, sizeof(*own)));
+	auto_buf struct rye_buf schema = RYE_BUF_INIT;
+	int r;
+
+	if (!own)
+		return memory_fail(err);
+	own->wake = own->notices = -1;
+	board->handle = own;
+	buf_adds(&schema, "PRAGMA synchronous=FULL;");
+	board_spell(board->engine, board_schema, &schema);
+	r = schema.failed ? memory_fail(err) : db_open(where, schema.data, &own->db, err);
+	if (!r)
+		r = sqlite_watch(own, where, err);
+	if (r)
+		sqlite_close(board);
+	return r;
+}
+
+struct sqlite_each {
+	const struct board *board;
+	const struct board_query *query;
+};
+
+static int sqlite_row(void *arg, sqlite3_stmt *row)
+{
+	const struct sqlite_each *each = arg;
+	struct board_cells cells = { each->board->engine, row, 0 };
+
+	return each->query->fn(each->query->arg, &cells);
+}
+
+static struct db_query sqlite_query(const struct sqlite_each *each)
+{
+	const struct board_query *query = each->query;
+
+	return (struct db_query){ .sql = query->sql,
+				  .values = query->values,
+				  .n = query->n,
+				  .fn = query->fn ? sqlite_row : NULL,
+				  .arg = (void *)each };
+}
+
+static int sqlite_ask(struct board *board, const struct board_query *query, int *ret_changes,
+		      struct rye_err *err)
+{
+	struct sqlite_board *own = board->handle;
+	struct sqlite_each each = { board, query };
+	struct db_query plain = sqlite_query(&each);
+
+	return db_run(own->db, &plain, ret_changes, err);
+}
+
+/* In a transaction the calling thread holds the lock of the database already. */
+static int sqlite_step(struct board *board, const struct board_query *query, int *ret_changes,
+		       struct rye_err *err)
+{
+	struct sqlite_board *own = board->handle;
+	struct sqlite_each each = { board, query };
+	struct db_query plain = sqlite_query(&each);
+
+	return db_step(own->db, &plain, ret_changes, err);
+}
+
+struct sqlite_work {
+	struct board *board;
+	board_work_fn fn;
+	void *arg;
+};
+
+static int sqlite_work(void *arg, struct db *db, struct rye_err *err)
+{
+	const struct sqlite_work *work = arg;
+
+	return work->fn(work->arg, work->board, err);
+}
+
+static int sqlite_transaction(struct board *board, board_work_fn fn, void *arg, struct rye_err *err)
+{
+	struct sqlite_board *own = board->handle;
+	struct sqlite_work work = { board, fn, arg };
+
+	return db_transaction(own->db, sqlite_work, &work, err);
+}
+
+static const char *sqlite_text(const struct board_cells *cells, int column, size_t *ret_len)
+{
+	sqlite3_stmt *row = cells->row;
+	const char *text;
+
+	if (sqlite3_column_type(row, column) == SQLITE_NULL)
+		return NULL;
+	text = sqlite3_column_type(row, column) == SQLITE_BLOB ?
+		       sqlite3_column_blob(row, column) :
+		       (const char *)sqlite3_column_text(row, column);
+	*ret_len = (size_t)sqlite3_column_bytes(row, column);
+	return text ? text : "";
+}
+
+static void sqlite_wake(struct board *board)
+{
+	const struct sqlite_board *own = board->handle;
+
+	/* a wake-up that is lost costs one poll */
+	if (pwrite(own->wake, "\n", 1, 0) < 0)
+		return;
+}
+
+static void sqlite_wait(struct board *board, int64_t ms)
+{
+	const struct sqlite_board *own = board->handle;
+	struct pollfd poll_fd = { .fd = own->notices, .events = POLLIN };
+	char notice[4096];
+
+	if (own->notices < 0)
+		ms = MIN_OF(ms, UNNOTICED_MS);
+	if (poll(&poll_fd, own->notices >= 0, (int)ms) > 0)
+		while (read(own->notices, notice, sizeof(notice)) > 0)
+			continue;
+}
+
+const struct board_engine board_sqlite = {
+	.scheme = "sqlite",
+	.now = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)",
+	.skip = "",
+	.fits = "NOT EXISTS (SELECT 1 FROM json_each(run.labels) need WHERE need.value NOT IN "
+		"(SELECT have.value FROM json_each(?2) have))",
+	.bytes = "BLOB",
+	.month = "strftime('%Y-%m', 'now')",
+	.open = sqlite_open,
+	.close = sqlite_close,
+	.ask = sqlite_ask,
+	.step = sqlite_step,
+	.transaction = sqlite_transaction,
+	.text = sqlite_text,
+	.wake = sqlite_wake,
+	.wait = sqlite_wait,
+};

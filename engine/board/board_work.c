@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * board_work.c: what a worker does with runs: takes the oldest that fits, renews its lease, writes what comes
+ * out, settles. Every statement names id and gen, so that an attempt that was given up changes nothing of
+ * the next one. No lock, no state.
+ */
+#include "board/board_inner.h"
+
+#include "memory.h"
+#include "scope.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define MINE "id = ?1 AND gen = ?2 AND state IN ('running', 'silent')"
+
+static int claim_row(void *arg, const struct board_cells *cells)
+{
+	struct board_claim *claim = arg;
+
+	board_run_of(cells, &claim->run);
+	claim->body = cell_blob(cells, RUN_NEXT);
+	claim->sealed = cell_blob(cells, RUN_NEXT + 1);
+	return 1;
+}
+
+static int claim_end(struct board_claim *claim, unsigned long since, int r, struct rye_err *err)
+{
+	if (!r)
+		r = memory_check(since, err);
+	if (r)
+		board_claim_done(claim);
+	return r ? r : claim->body != NULL;
+}
+
+int board_claim(struct board *board, const struct board_seat *seat, struct board_claim *ret,
+		struct rye_err *err)
+{
+	unsigned long since = memory_failures();
+	int r;
+
+	memset(ret, 0, sizeof(*ret));
+	r = board_ask(
+		board,
+		BOARD_ROWS(
+			claim_row, ret,
+			"UPDATE run SET state = 'running', gen = gen + 1, worker = ?1, "
+			"lease = {now} + ?3, heard = {now} WHERE id = (SELECT id FROM run "
+			"WHERE state = 'queued' AND {fits} AND (SELECT count(*) FROM run r "
+			"WHERE r.principal = run.principal AND r.state IN "
+			"('queued', 'running', 'silent') AND r.state <> 'queued') < run.jobs ORDER BY made LIMIT 1{skip}) AND state = 'queued' "
+			"RETURNING " RUN_COLUMNS ", body, sealed",
+			DB_TEXT(seat->worker), DB_TEXT(seat->labels), DB_INT(seat->lease_ms)),
+		NULL, err);
+	return claim_end(ret, since, r, err);
+}
+
+int board_claimed(struct board *board, const struct board_seat *seat, int n,
+		  struct board_claim *ret, struct rye_err *err)
+{
+	unsigned long since = memory_failures();
+	int r;
+
+	memset(ret, 0, sizeof(*ret));
+	r = board_ask(board,
+		      BOARD_ROWS(claim_row, ret,
+				 "SELECT " RUN_COLUMNS ", body, sealed FROM run WHERE worker = ?1 "
+				 "AND state IN ('running', 'silent') ORDER BY made, id "
+				 "LIMIT 1 OFFSET ?2",
+				 DB_TEXT(seat->worker), DB_INT(n)),
+		      NULL, err);
+	return claim_end(ret, since, r, err);
+}
+
+static int told_row(void *arg, const struct board_cells *cells)
+{
+	struct board_told *told = arg;
+
+	told->gone = false;
+	told->cancel = cell_int(cells, 0) != 0;
+	told->words = cell_int(cells, 1);
+	return 0;
+}
+
+int board_renew(struct board *board, const struct board_seat *seat, const struct board_run *claim,
+		struct board_told *ret, struct rye_err *err)
+{
+	*ret = (struct board_told){ .gone = true };
+	return board_ask(board,
+			 BOARD_ROWS(told_row, ret,
+				    "UPDATE run SET state = 'running', lease = {now} + ?3, "
+				    "heard = {now} WHERE " MINE " RETURNING cancel, "
+				    "(SELECT count(*) FROM word WHERE word.run = run.id)",
+				    DB_TEXT(claim->id), DB_INT(claim->gen), DB_INT(seat->lease_ms)),
+			 NULL, err);
+}
+
+struct saying {
+	rye_name_fn fn;
+	void *arg;
+};
+
+static int word_row(void *arg, const struct board_cells *cells)
+{
+	const struct saying *saying = arg;
+
+	return saying->fn(saying->arg, cell_text(cells, 0));
+}
+
+int board_words(struct board *board, const char *id, int64_t after, rye_name_fn fn, void *arg,
+		struct rye_err *err)
+{
+	struct saying saying = { fn, arg };
+
+	return board_ask(board,
+			 BOARD_ROWS(word_row, &saying,
+				    "SELECT text FROM word WHERE run = ?1 AND n > ?2 ORDER BY n",
+				    DB_TEXT(id), DB_INT(after)),
+			 NULL, err);
+}
+
+static int expire_in(void *arg, struct board *board, struct rye_err *err)
+{
+	const struct board_seat *seat = arg;
+	int r = board_step(board,
+			   &(struct board_query){ .sql = "UPDATE run SET state = 'silent' WHERE "
+							 "state = 'running' AND lease < {now}" },
+			   NULL, err);
+
+	if (!r)
+		r = board_step(
+			board,
+			BOARD_QUERY("UPDATE run SET worker = NULL, lease = NULL, state = "
+				    "CASE WHEN cancel = 1 THEN 'cancelled' ELSE 'queued' END "
+				    "WHERE state = 'silent' AND again = 1 AND lease < {now} - ?1",
+				    DB_INT(seat->silent_ms)),
+			NULL, err);
+	if (!r)
+		r = board_step(board,
+			       BOARD_QUERY("UPDATE run SET state = 'lost', ended = {now}, "
+					   "sealed = NULL WHERE state = 'silent' AND "
+					   "lease < {now} - ?1",
+					   DB_INT(seat->silent_ms)),
+			       NULL, err);
+	return r;
+}
+
+static int any_row(void *arg, const struct board_cells *cells)
+{
+	*(bool *)arg = true;
+	return 1;
+}
+
+/* Most of the time there is nothing: asked first, which needs no lock for writing. */
+int board_expire(struct board *board, const struct board_seat *seat, struct rye_err *err)
+{
+	bool any = false;
+	int r = board_ask(board,
+			  BOARD_ROWS(any_row, &any,
+				     "SELECT 1 FROM run WHERE state IN ('running', 'silent') AND "
+				     "lease < {now} AND (state = 'running' OR lease < {now} - ?1) "
+				     "LIMIT 1",
+				     DB_INT(seat->silent_ms)),
+			  NULL, err);
+
+	if (r || !any)
+		return r;
+	r = board_transaction(board, expire_in, (void *)seat, err);
+	if (!r)
+		board_wake(board);
+	return r;
+}
+
+struct board_writing {
+	const struct board_run *claim;
+	const struct board_part *part;
+	struct rye_span bytes;
+};
+
+static int bool_row(void *arg, const struct board_cells *cells)
+{
+	*(bool *)arg = cell_int(cells, 0) != 0;
+	return 1;
+}
+
+static int write_in(void *arg, struct board *board, struct rye_err *err)
+{
+	const struct board_writing *what = arg;
+	bool mine = false, there = false;
+	int r = board_step(board,
+			   BOARD_ROWS(bool_row, &mine, "SELECT 1 FROM run WHERE " MINE,
+				      DB_TEXT(what->claim->id), DB_INT(what->claim->gen)),
+			   NULL, err);
+
+	if (!r && !mine)
+		return rye_fail(err, RYE_STATE, "the run %s is not this claim's", what->claim->id);
+	/* the answer to the same may have been lost */
+	if (!r)
+		r = board_step(
+			board,
+			BOARD_ROWS(bool_row, &there,
+				   "SELECT 1 FROM part WHERE run = ?1 AND file = ?2 AND ends > ?3",
+				   DB_TEXT(what->part->run), DB_TEXT(what->part->file),
+				   DB_INT(what->part->off)),
+			NULL, err);
+	if (r || there || !what->bytes.len)
+		return r;
+	return board_step(board,
+			  BOARD_QUERY("INSERT INTO part (run, file, off, ends, bytes) "
+				      "VALUES (?1, ?2, ?3, ?4, ?5)",
+				      DB_TEXT(what->part->run), DB_TEXT(what->part->file),
+				      DB_INT(what->part->off),
+				      DB_INT(what->part->off + (int64_t)what->bytes.len),
+				      DB_BLOB(what->bytes)),
+			  NULL, err);
+}
+
+int board_write(struct board *board, const struct board_run *claim, const struct board_part *part,
+		struct rye_span bytes, struct rye_err *err)
+{
+	struct board_writing what = { claim, part, bytes };
+	int r = board_transaction(board, write_in, &what, err);
+
+	if (!r)
+		board_wake(board);
+	return r;
+}
+
+struct settling {
+	const struct board_run *claim;
+	const struct board_end *end;
+	enum board_settled is;
+};
+
+struct settled {
+	bool there, same, lost;
+	int64_t gen;
+};
+
+static int settled_row(void *arg, const struct board_cells *cells)
+{
+	struct settled *settled = arg;
+
+	settled->there = true;
+	settled->gen = cell_int(cells, 0);
+	settled->lost = !strcmp(cell_text(cells, 1), "lost");
+	settled->same = cell_int(cells, 2) != 0;
+	return 1;
+}
+
+/* It is no longer running under this claim: was it settled by it, or is it lost? */
+static int settle_after(struct board *board, struct settling *what, struct rye_err *err)
+{
+	struct settled was = { .gen = -1 };
+	int r = board_step(
+		board,
+		BOARD_ROWS(settled_row, &was,
+			   "SELECT gen, state, CASE WHEN receipt = ?2 OR late = ?2 THEN 1 "
+			   "ELSE 0 END FROM run WHERE id = ?1",
+			   DB_TEXT(what->claim->id), DB_TEXT(what->end->receipt)),
+		NULL, err);
+
+	what->is = BOARD_STALE;
+	if (r || was.gen != what->claim->gen)
+		return r;
+	if (was.lost) {
+		what->is = BOARD_LATE;
+		return board_step(board,
+				  BOARD_QUERY("UPDATE run SET late = ?2 WHERE id = ?1 AND "
+					      "late IS NULL",
+					      DB_TEXT(what->claim->id),
+					      DB_TEXT(what->end->receipt)),
+				  NULL, err);
+	}
+	if (was.same)
+		what->is = BOARD_SETTLED;
+	return 0;
+}
+
+static int settle_in(void *arg, struct board *board, struct rye_err *err)
+{
+	struct settling *what = arg;
+	int changes = 0;
+	int r = board_step(board,
+			   BOARD_QUERY("UPDATE run SET state = ?3, receipt = ?4, sealed = NULL, "
+				       "ended = {now}, heard = {now} WHERE " MINE,
+				       DB_TEXT(what->claim->id), DB_INT(what->claim->gen),
+				       DB_TEXT(what->end->state), DB_TEXT(what->end->receipt)),
+			   &changes, err);
+
+	what->is = BOARD_SETTLED;
+	return r || changes ? r : settle_after(board, what, err);
+}
+
+int board_settle(struct board *board, const struct board_run *claim, const struct board_end *end,
+		 enum board_settled *ret, struct rye_err *err)
+{
+	struct settling what = { claim, end, BOARD_STALE };
+	int r = board_transaction(board, settle_in, &what, err);
+
+	*ret = what.is;
+	if (!r)
+		board_wake(board);
+	return r;
+}
