@@ -20,7 +20,7 @@
 
 enum cli_exit exit_of(enum rye_code code)
 {
-	if (rye_code_integrity(code) || code == RYE_NO_KEY)
+	if (rye_code_integrity(code) || code == RYE_NO_KEY || code == RYE_KEY_CHANGED)
 		return CLI_REFUSED;
 	switch (code) {
 	case RYE_OK:

@@ -54,6 +54,13 @@ static const struct err_row rows[] = {
 	[RYE_NO_SPACE] = { "no_space", ENOSPC, false, "free some space" },
 	[RYE_READ_ONLY] = { "read_only", EROFS, false, "write to project or user space" },
 	[RYE_UNSUPPORTED] = { "unsupported", EOPNOTSUPP, false, "not available here" },
+	[RYE_UNREACHABLE] = { "unreachable", EHOSTUNREACH, false,
+			      "see what keeps it: ryefs remote status" },
+	[RYE_KEY_CHANGED] = { "key_changed", EKEYREJECTED, false,
+			      "ask its owner; then: ryefs remote add --again NAME" },
+	[RYE_STALE] = { "stale", ESTALE, false, "look at what was pushed, then push again" },
+	[RYE_EXISTS] = { "exists", EEXIST, false, "use a new id" },
+	[RYE_LOST] = { "lost", EIO, false, "see what it did before; nothing starts it again" },
 	[RYE_IO] = { "io", EIO, false, "see the message and the system log" },
 };
 _Static_assert(sizeof(rows) / sizeof(rows[0]) == RYE_CODE__MAX, "one row per code");
@@ -66,6 +73,14 @@ int rye_code_errno(enum rye_code code)
 const char *rye_code_name(enum rye_code code)
 {
 	return code < RYE_CODE__MAX ? rows[code].name : "unknown";
+}
+
+enum rye_code rye_code_named(const char *name)
+{
+	for (size_t code = RYE_OK + 1; code < RYE_CODE__MAX; code++)
+		if (!strcmp(rows[code].name, name))
+			return (enum rye_code)code;
+	return RYE_OK;
 }
 
 const char *rye_code_remedy(enum rye_code code)

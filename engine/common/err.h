@@ -37,6 +37,8 @@ int rye_wrap(struct rye_err *err, const char *format, ...) RYE_PRINTF(2, 3);
 #endif
 
 enum rye_code rye_code_from_errno(int sys);
+/* By its wire name; RYE_OK: none has it. */
+enum rye_code rye_code_named(const char *name);
 
 /* There is no room, no memory, or too many files are open: it may go well a moment later. */
 bool err_scarce(const struct rye_err *err);

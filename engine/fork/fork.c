@@ -19,21 +19,13 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-/* A code by its wire name; of one that another version has: the item failed. */
-static enum rye_code fork_code(const char *name)
-{
-	for (int code = RYE_OK + 1; code < RYE_CODE__MAX; code++)
-		if (!strcmp(rye_code_name((enum rye_code)code), name))
-			return (enum rye_code)code;
-	return RYE_TOOL_FAILED;
-}
-
 /* The reply that the runner has recorded; of a thread that failed its reason in *err, too. */
 static int fork_result(struct threads *threads, const char *id, json_t *reply, struct rye_err *err)
 {
 	static const char *const ours[] = { "status", "code", "item_id", "type" };
 	auto_blob struct rye_blob *blob = NULL;
 	auto_json json_t *doc = NULL;
+	enum rye_code code;
 	int r = threads_file(threads, id, "result.json", &blob, err);
 
 	if (r)
@@ -41,8 +33,10 @@ static int fork_result(struct threads *threads, const char *id, json_t *reply, s
 	doc = json_parse((struct rye_span){ blob->data, blob->len }, 0, "result.json", err);
 	if (!doc)
 		return -(int)RYE_IO;
+	/* another version may have another code: the item failed */
+	code = rye_code_named(json_str(doc, "code"));
 	if (!strcmp(json_str(doc, "status"), "error"))
-		r = rye_fail(err, fork_code(json_str(doc, "code")), "%s", json_str(doc, "error"));
+		r = rye_fail(err, code ? code : RYE_TOOL_FAILED, "%s", json_str(doc, "error"));
 	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
 		json_object_del(doc, ours[i]);
 	/* the caller knows the first thread of a chain, and asks what all of it has cost */

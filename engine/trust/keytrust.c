@@ -166,6 +166,18 @@ static int read_path(const char *path, struct incoming *ret, struct rye_err *err
 	return r < 0 ? rye_wrap(err, "%s", path) : 0;
 }
 
+int keystore_read(const char *path, struct key_public *ret, char owner[128], struct rye_err *err)
+{
+	__attribute__((cleanup(incoming_done))) struct incoming in = { 0 };
+	int r = read_path(path, &in, err);
+
+	if (r < 0)
+		return r;
+	*ret = in.file.key;
+	memcpy(owner, in.file.owner, sizeof(in.file.owner));
+	return 0;
+}
+
 static int read_known(const struct item_env *env, const char *fp, struct incoming *ret,
 		      struct rye_err *err)
 {

@@ -178,13 +178,13 @@ static bool is_acceptable(const struct candidates *all, const struct candidate *
 {
 	const unsigned char *key;
 
-	if (is_outside(c) && !c->file.is_signed)
+	if (is_outside(c) && !c->file.line.is_signed)
 		return true;
-	if (is_outside(c) && !strcmp(c->file.signer, c->fp))
+	if (is_outside(c) && !strcmp(c->file.line.signer, c->fp))
 		return trustfile_signed_by(&c->file, c->file.key.bytes);
-	if (!c->file.is_signed || !strcmp(c->file.signer, c->fp))
+	if (!c->file.line.is_signed || !strcmp(c->file.line.signer, c->fp))
 		return false;
-	key = voucher(all, c->file.signer);
+	key = voucher(all, c->file.line.signer);
 	return key && trustfile_signed_by(&c->file, key);
 }
 
@@ -216,7 +216,7 @@ static bool accept_some(struct candidates *all, bool project)
 
 static void trust_explain(const struct candidates *all, struct candidate *c)
 {
-	const char *signer = c->file.signer;
+	const char *signer = c->file.line.signer;
 
 	if (!c->valid)
 		return;

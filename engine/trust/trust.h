@@ -65,6 +65,23 @@ bool key_verify(const unsigned char key[KEY_LEN], struct rye_span sig, struct ry
 void key_box_pair(char ret_secret[44], char ret_public[44]);
 
 /*
+ * stamped.c: a TOML text behind the line of its signature. Pure.
+ */
+
+struct stamped {
+	bool is_signed;
+	char signer[KEY_FP]; /* "" when unsigned */
+	char hash[SHA_HEX]; /* of the text behind the line: what is signed */
+	char sig[96];
+};
+/* RYE_INVALID: a malformed line, or one of another text. Whether the key is its own: stamped_by. */
+int stamped_read(struct rye_span text, struct stamped *ret, struct rye_err *err);
+bool stamped_by(const struct stamped *stamped, const unsigned char key[KEY_LEN]);
+/* The text with its line; stamp: UTC, 2026-01-02T03:04:05Z. NULL: out of memory. */
+struct rye_blob *stamped_write(struct rye_span text, const struct key_secret *signer,
+			       const char *stamp);
+
+/*
  * trust.c: which keys may vouch for what (docs/items.md has the rules for project-space keys and
  * scopes). A snapshot is immutable and refcounted; the box hands out the current one and is the
  * only place that changes. Verification holds a reference, never a lock.
@@ -194,6 +211,8 @@ int keystore_list(const struct item_env *env, rye_key_fn fn, void *arg, struct r
  */
 int keystore_trust(const struct item_env *env, const char *key, const char *owner,
 		   const char *scope, char ret_fp[KEY_FP], struct rye_err *err);
+/* The key of such a file, which need not be trusted; owner: the file's, or "". */
+int keystore_read(const char *path, struct key_public *ret, char owner[128], struct rye_err *err);
 /*
  * A signer's public key into the project, where the reader of a copy finds it to trust it; there
  * it counts for nothing by itself. 1: written; 0: it is there, or there is no such project.

@@ -112,10 +112,7 @@ struct trustfile {
 	char owner[128];
 	size_t n_scope;
 	char **scope; /* owned; NULL-terminated, or NULL */
-	bool is_signed;
-	char signer[KEY_FP]; /* "" when unsigned */
-	char hash[65]; /* signed message, already compared with the content */
-	char sig[96];
+	struct stamped line; /* its digest is already compared with the content */
 };
 
 /*

@@ -7,7 +7,6 @@
 #include "trust/trust_inner.h"
 
 #include "base/id.h"
-#include "base/sha.h"
 #include "format/format.h"
 #include "parse/parse.h"
 #include "scope.h"
@@ -29,39 +28,6 @@ void trustfile_done(struct trustfile *file)
 		free(file->scope[i]);
 	free(file->scope);
 	*file = (struct trustfile){ 0 };
-}
-
-/* A line that looks like a signature but is none must not pass as unsigned. */
-static bool stray_line(struct rye_span text)
-{
-	struct rye_span line;
-
-	while (span_line(&text, &line))
-		if (span_starts(line, "# rye:signed:"))
-			return true;
-	return false;
-}
-
-static int read_signature(struct rye_span text, struct trustfile *ret, struct rye_err *err)
-{
-	struct sig_head head;
-	struct rye_span region;
-	char hex[SHA_HEX];
-
-	sig_head_of(sig_rule_key(), text, &head);
-	if (stray_line(head.rest) || head.junk || head.sig.len >= sizeof(ret->sig))
-		return trustfile_bad(err, "malformed signature line");
-	if (!head.line.len)
-		return 0;
-	digest_region(RYE_CONFIG, sig_rule_key(), text, &region);
-	sha256_hex(region, hex);
-	if (!span_eq(head.hash, hex))
-		return trustfile_bad(err, "content changed since it was signed");
-	memcpy(ret->hash, hex, sizeof(hex));
-	memcpy(ret->sig, head.sig.ptr, head.sig.len);
-	memcpy(ret->signer, head.fp.ptr, head.fp.len);
-	ret->is_signed = true;
-	return 0;
 }
 
 /* A key without its scope vouches for everything: what only looks like one is refused. */
@@ -172,7 +138,7 @@ int trustfile_read(struct rye_span raw, const char *stem, struct trustfile *ret,
 
 	if (!text)
 		return trustfile_bad(err, "out of memory");
-	r = read_signature((struct rye_span){ text->data, text->len }, &file, err);
+	r = stamped_read((struct rye_span){ text->data, text->len }, &file.line, err);
 	doc = r < 0 ? NULL : parse_toml((struct rye_span){ text->data, text->len }, err);
 	rye_blob_unref(text);
 	if (r < 0)
@@ -192,7 +158,7 @@ int trustfile_read(struct rye_span raw, const char *stem, struct trustfile *ret,
 
 bool trustfile_signed_by(const struct trustfile *file, const unsigned char key[KEY_LEN])
 {
-	return file->is_signed && key_verify(key, span_of(file->sig), span_of(file->hash));
+	return stamped_by(&file->line, key);
 }
 
 /* A TOML basic string. */
@@ -237,18 +203,11 @@ static void put_document(struct rye_buf *buf, const struct trustfile_new *what)
 
 struct rye_blob *trustfile_write(const struct trustfile_new *what)
 {
-	auto_buf struct rye_buf doc = RYE_BUF_INIT, out = RYE_BUF_INIT;
-	char hex[SHA_HEX], sig[KEY_SIG_TEXT];
+	auto_buf struct rye_buf doc = RYE_BUF_INIT;
 
 	put_document(&doc, what);
 	if (doc.failed)
 		return NULL;
-	if (what->signer) {
-		sha256_hex((struct rye_span){ doc.data, doc.len }, hex);
-		key_sign(what->signer, span_of(hex), sig);
-		buf_addf(&out, "# rye:signed:%s:%s:%s:%s\n", what->stamp, hex, sig,
-			 what->signer->pub.fp);
-	}
-	buf_add(&out, doc.data, doc.len);
-	return buf_blob(&out);
+	return what->signer ? stamped_write(buf_span(&doc), what->signer, what->stamp) :
+			      buf_blob(&doc);
 }

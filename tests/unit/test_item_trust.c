@@ -63,9 +63,9 @@ static void T37_self_signed_vector(void **state)
 
 	assert_works(&told_err, trustfile_read((struct rye_span){ raw->data, raw->len }, KEY1,
 					       &file, &told_err));
-	assert_string_equal(file.hash,
+	assert_string_equal(file.line.hash,
 			    "3333c887229840b535095316d43f2ce11de66e19aea0702e7acce90a926b2c2a");
-	assert_string_equal(file.signer, KEY1);
+	assert_string_equal(file.line.signer, KEY1);
 	assert_true(trustfile_signed_by(&file, file.key.bytes));
 	trustfile_done(&file);
 	rye_blob_unref(raw);

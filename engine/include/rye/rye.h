@@ -54,6 +54,11 @@ enum rye_code {
 	RYE_NO_SPACE, /* ENOSPC */
 	RYE_READ_ONLY, /* EROFS */
 	RYE_UNSUPPORTED, /* EOPNOTSUPP: not available in this build or yet */
+	RYE_UNREACHABLE, /* EHOSTUNREACH; this and the next are of remotes (docs/errors.md) */
+	RYE_KEY_CHANGED,
+	RYE_STALE,
+	RYE_EXISTS,
+	RYE_LOST,
 	RYE_IO, /* EIO, or err->sys */
 	RYE_CODE__MAX
 };
@@ -117,14 +122,12 @@ struct rye_options {
 };
 
 struct rye; /* the engine */
-
 /* opt and its texts are copied; log_arg has to live until rye_close has returned. */
 RYE_API int rye_open(const struct rye_options *opt, struct rye **ret, struct rye_err *err);
 /* Cancels runs and joins threads: no other call may be under way. Detached threads live on. */
 RYE_API void rye_close(struct rye *rye);
 
 /* ---- names: the merged view ---- */
-
 /* What one path of a merged tree is. `path` below the kind's directory; "" is the root. */
 struct rye_stat {
 	bool is_dir; /* a merged directory exists here */
@@ -171,7 +174,6 @@ RYE_API int rye_list(struct rye *rye, const struct rye_walk *walk, struct rye_er
 RYE_API bool rye_near(struct rye *rye, const char *word, char ret[RYE_REF_MAX]);
 
 /* ---- views ---- */
-
 enum rye_view {
 	RYE_VIEW_RENDERED, /* directive and knowledge rendered, tool byte for byte, config merged */
 	RYE_VIEW_SOURCE, /* the file's exact bytes, verified */
@@ -206,7 +208,6 @@ RYE_API int rye_source(struct rye *rye, enum rye_kind kind, const char *id, stru
 		       struct rye_err *err);
 
 /* ---- spaces, for the pass-through ---- */
-
 struct rye_space_info {
 	enum rye_space type;
 	const char *bundle; /* system only; the texts live as long as the engine */
@@ -219,7 +220,6 @@ RYE_API int rye_space_count(struct rye *rye);
 RYE_API void rye_space_get(struct rye *rye, int index, struct rye_space_info *ret);
 
 /* ---- changes ---- */
-
 struct rye_change {
 	/* WAIT: nothing changed; fn returns when what it was told before shows (on a worker) */
 	enum { RYE_CHANGE_PATH, RYE_CHANGE_ALL, RYE_CHANGE_THREAD, RYE_CHANGE_WAIT } type;

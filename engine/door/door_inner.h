@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * door_inner.h: what the files of door/ share.
+ */
+#ifndef RYE_DOOR_DOOR_INNER_H
+#define RYE_DOOR_DOOR_INNER_H
+
+#include "door/door.h"
+
+/* A principal's file has some hundred bytes; many signers make it some thousand. */
+#define PRINCIPAL_FILE_MAX (64u << 10)
+
+/* The text of its file, signed; NULL: out of memory. */
+struct rye_blob *principal_write(const struct node_dir *node, const struct principal *principal);
+/* Changes members by their names: {jobs: "4"}; RYE_INVALID names the one that is none. */
+int principal_set(struct principal *principal, const json_t *set, struct rye_err *err);
+void principal_defaults(struct principal *principal);
+/* 16 hexadecimal digits? */
+bool principal_is_fp(const char *text);
+
+/* Releases what all streams have kept. */
+void session_end(struct door_session *session);
+
+/* door_hello.c: HELLO and AUTH; the session has its principal then. */
+int door_greet(struct door_session *session, const char *as, struct rye_err *err);
+
+/* Rows of door_rows.c. */
+int door_ping(struct door_session *session, const struct conn_frame *frame, struct rye_err *err);
+int door_info(struct door_session *session, const struct conn_frame *frame, struct rye_err *err);
+int door_info_self(struct door_session *session, json_t *into, struct rye_err *err);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which remotes there are: config/remotes/remotes.yaml of all spaces, laid over each other. A file
+ * without a good signature is an error and never passed over: it would change where data goes. Reads
+ * files alone; no lock.
+ */
+#include "remote/remote_inner.h"
+
+#include "memory.h"
+#include "str.h"
+
+#include <string.h>
+
+#define NAME_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+/* Addresses and names of projects: as long as any that is typed. */
+#define TEXT_MAX 2000
+/* Seconds: a request that takes longer has been forgotten. */
+#define TIMEOUT_MAX_S 86400
+
+bool remote_name_ok(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n > 0 && n <= REMOTE_NAME_MAX && strspn(name, NAME_CHARS) == n &&
+	       strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && strcmp(name, "remotes") != 0;
+}
+
+void remote_done(struct remote *remote)
+{
+	free(remote->url);
+	free(remote->project);
+	json_decref(remote->push);
+	json_decref(remote->secrets);
+	json_decref(remote->labels);
+	*remote = (struct remote){ 0 };
+}
+
+const struct space *remote_user_space(const struct item_env *env)
+{
+	for (size_t i = 0; i < env->spaces->n; i++)
+		if (env->spaces->v[i].type == RYE_USER)
+			return &env->spaces->v[i];
+	return NULL;
+}
+
+const json_t *remote_doc(const struct rye_item *item)
+{
+	const json_t *data = json_object_get(item->meta, "data");
+
+	return json_is_object(data) ? data : item->meta;
+}
+
+int remote_map(const struct item_env *env, json_t **ret, struct rye_err *err)
+{
+	const struct config_want want = { .path = REMOTES_FILE ".yaml", .whose = RYE_SYSTEM };
+	struct config_entry entry = { 0 };
+	int r = config_everywhere(env, &want, &entry, err);
+	const json_t *map = json_object_get(entry.map, "remotes");
+
+	if (!r && map && !json_is_object(map) && !json_is_null(map))
+		r = rye_fail(err, RYE_INVALID,
+			     "config:" REMOTES_FILE ": remotes is to be a mapping, NAME: {url: …}");
+	if (!r && json_object_size(map) > REMOTES_MAX)
+		r = rye_fail(err, RYE_TOO_BIG, "config:" REMOTES_FILE ": more than %d remotes",
+			     REMOTES_MAX);
+	if (!r) {
+		*ret = json_is_object(map) ? json_deep_copy(map) : json_object();
+		r = *ret ? 0 : memory_fail(err);
+	}
+	config_entry_done(&entry);
+	return r;
+}
+
+int remote_names(const struct item_env *env, json_t **ret, struct rye_err *err)
+{
+	auto_json json_t *map = NULL;
+	auto_json json_t *names = json_array();
+	int r = remote_map(env, &map, err);
+	const char *name;
+	json_t *entry;
+
+	if (r < 0)
+		return r;
+	json_object_foreach(map, name, entry) {
+		size_t at = 0;
+
+		while (at < json_array_size(names) &&
+		       strcmp(json_string_value(json_array_get(names, at)), name) < 0)
+			at++;
+		json_array_insert_new(names, at, json_string(name));
+	}
+	*ret = steal(&names);
+	return 0;
+}
+
+/* ---- one entry ---- */
+
+static int remote_bad(const char *name, const char *what, struct rye_err *err)
+{
+	return rye_fail(err, RYE_INVALID, "config:" REMOTES_FILE ": %.64s: %s", name, what);
+}
+
+/* A list of texts; absent: fallback, whose reference is taken. */
+static bool take_list(const json_t *entry, const char *key, json_t *fallback, json_t **ret)
+{
+	json_t *list = json_object_get(entry, key), *one;
+	size_t i;
+
+	if (!list) {
+		*ret = fallback;
+		return true;
+	}
+	json_decref(fallback);
+	if (!json_is_array(list) || json_array_size(list) > REMOTE_LIST_MAX)
+		return false;
+	json_array_foreach(list, i, one)
+		if (!json_is_string(one) || !*json_string_value(one) ||
+		    json_string_length(one) > TEXT_MAX)
+			return false;
+	*ret = json_deep_copy(list);
+	return *ret != NULL;
+}
+
+static int take_lists(const char *name, const json_t *entry, struct remote *ret,
+		      struct rye_err *err)
+{
+	if (!take_list(entry, "push", NULL, &ret->push))
+		return remote_bad(name, "push is to be a list of paths", err);
+	if (!take_list(entry, "secrets", json_array(), &ret->secrets))
+		return remote_bad(name, "secrets is to be a list of names", err);
+	if (!take_list(entry, "labels", json_array(), &ret->labels))
+		return remote_bad(name, "labels is to be a list of texts", err);
+	return 0;
+}
+
+/* As other programs write it: http://HOST was what a remote's url could be. */
+static int take_url(const char *name, const char *url, struct remote *ret, struct rye_err *err)
+{
+	int r;
+
+	if (!*url || strlen(url) > TEXT_MAX)
+		return remote_bad(name, "wanted is its url, as ssh://me@host", err);
+	r = conn_check(url, err);
+	if (r < 0)
+		return rye_wrap(err, "config:" REMOTES_FILE ": %.64s", name);
+	ret->url = memory_note(strdup(url));
+	return ret->url ? 0 : memory_fail(err);
+}
+
+int remote_read(const char *name, const json_t *entry, struct remote *ret, struct rye_err *err)
+{
+	auto_remote struct remote remote = { 0 };
+	json_int_t timeout = json_int(entry, "timeout", 0);
+	const json_t *given = json_object_get(entry, "timeout");
+	int r;
+
+	if (!remote_name_ok(name))
+		return remote_bad(name,
+				  "a remote's name is 1 to 64 of A-Z a-z 0-9 . _ -, and is not "
+				  "remotes",
+				  err);
+	if (!json_is_object(entry))
+		return remote_bad(name, "wanted is a mapping, {url: \"ssh://me@host\"}", err);
+	if ((given && !json_is_integer(given)) || timeout < 0 || timeout > TIMEOUT_MAX_S)
+		return remote_bad(name, "timeout is to be a number of seconds", err);
+	snprintf(remote.name, sizeof(remote.name), "%s", name);
+	remote.timeout_s = (int)timeout;
+	remote.project = memory_note(strdup(json_str(entry, "project_path")));
+	r = remote.project ? take_url(name, json_str(entry, "url"), &remote, err) :
+			     memory_fail(err);
+	if (!r)
+		r = take_lists(name, entry, &remote, err);
+	if (r < 0)
+		return r;
+	*ret = remote;
+	remote = (struct remote){ 0 };
+	return 0;
+}
+
+/* ---- finding one ---- */
+
+static int no_remote(const char *name, const json_t *map, struct rye_err *err)
+{
+	auto_buf struct rye_buf names = RYE_BUF_INIT;
+	const char *other;
+	json_t *entry;
+
+	json_object_foreach((json_t *)map, other, entry)
+		buf_addf(&names, "%s%s", names.len ? ", " : "", other);
+	if (!names.len)
+		return rye_fail(err, RYE_INVALID,
+				"No remote '%.64s'; none is configured\n" MEND_WITH
+				"ryefs remote add NAME ssh://USER@HOST",
+				name);
+	return rye_fail(err, RYE_INVALID, "No remote '%.64s'; there are: %.600s", name, names.data);
+}
+
+/* The project's directory, where the entry does not say what it is called there. */
+static int name_project(const struct item_env *env, struct remote *remote, struct rye_err *err)
+{
+	const char *root = env->spaces->v[0].root, *slash = strrchr(root, '/');
+	const char *base = slash && slash[1] ? slash + 1 : "project";
+
+	if (*remote->project)
+		return 0;
+	free(remote->project);
+	remote->project = memory_note(strdup(base));
+	return remote->project ? 0 : memory_fail(err);
+}
+
+int remote_find(const struct item_env *env, const char *name, struct remote *ret,
+		struct rye_err *err)
+{
+	auto_json json_t *map = NULL;
+	auto_remote struct remote remote = { 0 };
+	const json_t *entry;
+	int r = remote_map(env, &map, err);
+
+	if (r < 0)
+		return r;
+	entry = json_object_get(map, name);
+	if (!entry)
+		return no_remote(name, map, err);
+	r = remote_read(name, entry, &remote, err);
+	if (!r)
+		r = name_project(env, &remote, err);
+	if (r < 0)
+		return r;
+	*ret = remote;
+	remote = (struct remote){ 0 };
+	return 0;
+}

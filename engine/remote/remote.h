@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * remote.h: other machines as this workspace knows them: their names and addresses, which are signed
+ * configuration; the keys that a person has pinned; connections to them. For threads that may wait.
+ */
+#ifndef RYE_REMOTE_REMOTE_H
+#define RYE_REMOTE_REMOTE_H
+
+#include "conn/conn.h"
+#include "item/item.h"
+
+/*
+ * remote.c: config/remotes/remotes.yaml, merged over the spaces, of signed files alone:
+ *   remotes: {NAME: {url, project_path, timeout, push: [RULE], secrets: [NAME], labels: [TEXT]}}
+ */
+
+#define REMOTE_NAME_MAX 64
+/* A request to connect is given up after so long. */
+#define REMOTE_CONNECT_MS 20000
+/* Entries, and rules, names and labels of one. */
+#define REMOTES_MAX 100
+#define REMOTE_LIST_MAX 1000
+
+struct remote {
+	char name[REMOTE_NAME_MAX + 1];
+	char *url;
+	char *project; /* its name there (`project_path`); the project directory's name if it says nothing */
+	int timeout_s; /* of a request; 0: it does not say */
+	json_t *push; /* rules: what is sent; NULL: it does not say. Arrays of texts, owned */
+	json_t *secrets; /* names that may be sent there; empty */
+	json_t *labels; /* of workers; empty */
+};
+void remote_done(struct remote *remote);
+#define auto_remote __attribute__((cleanup(remote_done)))
+
+/* [A-Za-z0-9._-]{1,64}, not "." or ".."; nor "remotes", whose pin would be the configuration. */
+bool remote_name_ok(const char *name);
+/* RYE_INVALID: "No remote 'x'; there are: …". Looks at files alone, starts nothing. */
+int remote_find(const struct item_env *env, const char *name, struct remote *ret,
+		struct rye_err *err);
+/* One entry of the map, for remote_find and its tests. */
+int remote_read(const char *name, const json_t *entry, struct remote *ret, struct rye_err *err);
+/* The names, sorted; a new array. Empty: none is configured. */
+int remote_names(const struct item_env *env, json_t **ret, struct rye_err *err);
+
+/*
+ * pin.c: which key a remote has to show: config/remotes/NAME.toml of the user space, signed by the
+ * person. It vouches for what lies below state/remotes/NAME and for nothing else.
+ */
+
+struct pin {
+	struct key_public key;
+	char box[44]; /* what is sealed for the remote is sealed to it */
+	char *url; /* that it was pinned for: another address is asked about again */
+	char pinned[24]; /* when */
+};
+void pin_done(struct pin *pin);
+#define auto_pin __attribute__((cleanup(pin_done)))
+
+/* RYE_NOT_FOUND: it is not pinned. Refused as any item is whose signature does not hold. */
+int pin_load(const struct item_env *env, const char *name, struct pin *ret, struct rye_err *err);
+/* Of a parsed file. */
+int pin_read(const char *name, const json_t *doc, struct pin *ret, struct rye_err *err);
+int pin_write(const struct item_env *env, const char *name, const char *url,
+	      const struct card *card, struct rye_err *err);
+int pin_remove(const struct item_env *env, const char *name, struct rye_err *err);
+
+/*
+ * remote_open.c: a connection to a remote, both ends known: the node has the pinned key, and we are one
+ * of its principals. Every failure comes within REMOTE_CONNECT_MS, its sentence begins with the name:
+ * RYE_UNREACHABLE, RYE_KEY_CHANGED, RYE_DENIED (our key is not known there), RYE_NOT_FOUND (unpinned).
+ */
+struct remote_link {
+	struct conn *conn; /* the caller's */
+	struct pin pin;
+	json_t *ready; /* {fp, owner, limits}: what it knows of us */
+};
+void remote_link_done(struct remote_link *link); /* closes it */
+#define auto_remote_link __attribute__((cleanup(remote_link_done)))
+int remote_open_conn(const struct item_env *env, const struct remote *remote,
+		     struct remote_link *ret, struct rye_err *err);
+/* The card that is shown at the address, of any key: for `remote add` alone. */
+int remote_card(const char *name, const char *url, struct card *ret, struct rye_err *err);
+
+/*
+ * contact.c: what was seen of a remote last, in the project's .ai/state/remotes/NAME/contact.json:
+ * {reached, failed, error, info}. Written by remote_open_conn and behind each INFO; a view reads it.
+ */
+/* The directory of a remote's files, made for its owner alone; its descriptor, or -errno. */
+int remote_state_dir(const struct item_env *env, const char *name, bool create);
+json_t *contact_read(const struct item_env *env, const char *name); /* NULL: never */
+/* why NULL: it was reached; info NULL: nothing new. Times are added. */
+void contact_note(const struct item_env *env, const char *name, const struct rye_err *why,
+		  const json_t *info);
+
+/*
+ * remote_add.c: what `ryefs remote add` and `rm` change in the configuration of a space.
+ */
+/* Adds `NAME: {url: URL}` to the user's remotes.yaml and signs it; the rest of its text stays. */
+int remote_enter(const struct item_env *env, const char *name, const char *url, const char *project,
+		 struct rye_err *err);
+/* Takes it out again. 1: done; 0: it is not there; RYE_STATE: written so that a person has to. */
+int remote_leave(const struct item_env *env, const char *name, struct rye_err *err);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A connection to a remote, with both ends known: only to an address that the person has confirmed, only
+ * to the key that is pinned. Waits at most REMOTE_CONNECT_MS.
+ */
+#include "remote/remote_inner.h"
+
+#include "clock.h"
+#include "memory.h"
+#include "str.h"
+
+#include <string.h>
+
+void remote_link_done(struct remote_link *link)
+{
+	conn_close(link->conn);
+	pin_done(&link->pin);
+	json_decref(link->ready);
+	*link = (struct remote_link){ 0 };
+}
+
+/* How a failure on the way is told: with the remote's name in front. */
+static int open_failed(const char *name, struct rye_err *err)
+{
+	char said[sizeof(err->msg)];
+
+	memcpy(said, err->msg, sizeof(said));
+	if (err->code == RYE_TIMEOUT)
+		return rye_fail(err, RYE_UNREACHABLE, "%s: nothing was heard within %d s", name,
+				REMOTE_CONNECT_MS / 1000);
+	if (err->code == RYE_DENIED) /* what the node says of us is the rest of a sentence */
+		return rye_fail(err, RYE_DENIED, "%s %.880s", name, said);
+	if (err->code == RYE_TOO_BIG || err->code == RYE_UNPARSABLE)
+		return rye_fail(err, RYE_UNREACHABLE,
+				"%s: what answers there is no node of ryefs, or something is "
+				"printed before it",
+				name);
+	return rye_wrap(err, "%s", name);
+}
+
+static int check_url(const struct remote *remote, const struct pin *pin, struct rye_err *err)
+{
+	if (!strcmp(pin->url, remote->url))
+		return 0;
+	return rye_fail(err, RYE_KEY_CHANGED,
+			"%s is at %.200s, and was at %.200s when you pinned its key; if that is "
+			"right: ryefs remote add --again %s",
+			remote->name, remote->url, pin->url, remote->name);
+}
+
+static int check_key(const char *name, const struct card *card, const struct pin *pin,
+		     struct rye_err *err)
+{
+	if (!strcmp(card->sign.fp, pin->key.fp) &&
+	    !memcmp(card->sign.bytes, pin->key.bytes, KEY_LEN))
+		return 0;
+	return rye_fail(err, RYE_KEY_CHANGED,
+			"%s shows key %s, pinned is %s; if that is right: ryefs remote add "
+			"--again %s",
+			name, card->sign.fp, pin->key.fp, name);
+}
+
+/* Whose card is it, and is that key there? */
+static int meet(const char *url, int64_t until, struct conn **ret, struct hello *ret_hello,
+		struct card *ret_card, struct rye_err *err)
+{
+	auto_conn struct conn *conn = NULL;
+	int r = conn_open(url, &conn, err);
+
+	if (r < 0)
+		return r;
+	conn_limit(conn, FRAME_SHY);
+	r = hello_node(conn, until, ret_hello, ret_card, err);
+	if (!r)
+		*ret = steal(&conn);
+	return r;
+}
+
+static int link_up(const struct item_env *env, const struct remote *remote,
+		   struct remote_link *link, struct rye_err *err)
+{
+	int64_t until = clock_ms() + REMOTE_CONNECT_MS;
+	auto_key struct key_secret key = { 0 };
+	struct hello hello = { 0 };
+	struct card card;
+	int r = keystore_load(env->spaces, &key, err);
+
+	if (r < 0)
+		return r;
+	r = meet(remote->url, until, &link->conn, &hello, &card, err);
+	if (r < 0)
+		return open_failed(remote->name, err);
+	r = check_key(remote->name, &card, &link->pin, err);
+	if (r < 0)
+		return r;
+	r = hello_auth(link->conn, &hello, &key, until, &link->ready, err);
+	if (r < 0)
+		return open_failed(remote->name, err);
+	conn_limit(link->conn, FRAME_MAX);
+	return 0;
+}
+
+int remote_open_conn(const struct item_env *env, const struct remote *remote,
+		     struct remote_link *ret, struct rye_err *err)
+{
+	auto_remote_link struct remote_link link = { 0 };
+	struct rye_err why = { 0 };
+	int r = pin_load(env, remote->name, &link.pin, &why);
+
+	if (!r)
+		r = check_url(remote, &link.pin, &why);
+	if (!r)
+		r = link_up(env, remote, &link, &why);
+	contact_note(env, remote->name, r < 0 ? &why : NULL, NULL);
+	if (r < 0) {
+		if (err)
+			*err = why;
+		return r;
+	}
+	*ret = link;
+	link = (struct remote_link){ 0 };
+	return 0;
+}
+
+int remote_card(const char *name, const char *url, struct card *ret, struct rye_err *err)
+{
+	auto_conn struct conn *conn = NULL;
+	struct hello hello = { 0 };
+	struct rye_err own = { 0 };
+
+	err = err ? err : &own;
+	if (meet(url, clock_ms() + REMOTE_CONNECT_MS, &conn, &hello, ret, err) < 0)
+		return open_failed(name, err);
+	return 0;
+}
