@@ -261,6 +261,12 @@ static void kind_task(struct front *front, struct node *none, int kind, const ch
 	post_told(front, kind, path);
 }
 
+/* The root lists remotes where the configuration names some. */
+static void root_task(struct front *front, struct node *none, int unused, const char *text)
+{
+	notify_send_inode(front, front->root, 0);
+}
+
 /* Only the kernel knows which absent names it has cached: it forgets them with the dentry of the
  * kind's directory. The lstat looks that directory up at once, so that getcwd(2) of a shell below
  * it works again. */
@@ -270,6 +276,7 @@ static void everything_task(struct front *front, struct node *none, int unused, 
 	char path[PATH_MAX];
 	struct stat st;
 
+	root_task(front, none, unused, text);
 	drop_scope(front, &scope);
 	for (int kind = 0; kind < RYE_KIND__MAX; kind++) {
 		notify_send_entry(front, front->root, rye_kind_dir(kind), false);
@@ -297,6 +304,8 @@ static void path_changed(struct front *front, const struct rye_change *change)
 	if (kind == RYE_KIND__MAX)
 		return;
 	below = below ? below + 1 : "";
+	if (kind == RYE_CONFIG)
+		change_post(front, root_task, 0, "");
 	if (change->kind != RYE_KIND__MAX && change->id && *change->id &&
 	    !strncmp(below, change->id, strlen(change->id)))
 		change_post(front, item_task, ITEM_NUMBER(kind, strlen(change->id)), below);

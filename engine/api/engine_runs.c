@@ -7,6 +7,7 @@
 #include "api/api_inner.h"
 
 #include "fork/fork.h"
+#include "remote/remote.h"
 #include "run/run.h"
 #include "sandbox/sandbox.h"
 #include "facts/facts.h"
@@ -44,28 +45,12 @@ static bool hook_owner(void *arg, uint64_t run, struct exec_owner *ret)
 	return threads_owner(rye->threads, run, ret->ref, &ret->request);
 }
 
-/* config/remotes/remotes.yaml of all spaces, merged. */
 static int hook_remote(void *arg, const char *name, struct rye_err *err)
 {
-	struct rye *rye = arg;
-	const struct config_want want = { .path = "remotes/remotes.yaml", .whose = RYE_SYSTEM };
-	__attribute__((cleanup(config_entry_done))) struct config_entry config = { 0 };
-	auto_buf struct rye_buf names = RYE_BUF_INIT;
-	const char *key;
-	json_t *remotes, *value;
-	int r = config_everywhere(&rye->items, &want, &config, err);
+	const struct rye *rye = arg;
+	auto_remote struct remote found = { 0 };
 
-	if (r)
-		return r;
-	remotes = json_object_get(config.map, "remotes");
-	if (json_object_get(remotes, name))
-		return 0;
-	json_object_foreach(remotes, key, value)
-		buf_addf(&names, "%s%s", names.len ? ", " : "", key);
-	if (!names.len)
-		return rye_fail(err, RYE_INVALID,
-				"No remote '%s'; there are none: ryefs remote add makes one", name);
-	return rye_fail(err, RYE_INVALID, "No remote '%s'; there are: %.600s", name, names.data);
+	return remote_find(&rye->items, name, &found, err);
 }
 
 int engine_runs_open(struct rye *rye, struct rye_err *err)
@@ -214,4 +199,37 @@ bool rye_run_may(struct rye *rye, uint64_t run, enum rye_verb verb, enum rye_kin
 		 const char *id)
 {
 	return exec_run_may(rye->exec, run, verb, kind, id);
+}
+
+/* ---- other machines ---- */
+
+int rye_remotes(struct rye *rye, rye_name_fn fn, void *arg, struct rye_err *err)
+{
+	auto_json json_t *names = NULL;
+	int r = remote_names(&rye->items, &names, err);
+	const json_t *name;
+	size_t i;
+
+	json_array_foreach(names, i, name)
+		if (fn(arg, json_string_value(name)))
+			break;
+	return r;
+}
+
+int rye_remote_names(struct rye *rye, const char *remote, rye_name_fn fn, void *arg,
+		     struct rye_err *err)
+{
+	return remote_view_names(&rye->items, remote, fn, arg, err);
+}
+
+int rye_remote_file(struct rye *rye, const char *remote, const char *name, struct rye_blob **ret,
+		    struct rye_err *err)
+{
+	return remote_view_file(&rye->items, remote, name, ret, err);
+}
+
+int rye_remote_threads(struct rye *rye, const char *remote, rye_name_fn fn, void *arg,
+		       struct rye_err *err)
+{
+	return remote_view_threads(&rye->items, remote, fn, arg, err);
 }

@@ -102,4 +102,16 @@ int remote_enter(const struct item_env *env, const char *name, const char *url, 
 /* Takes it out again. 1: done; 0: it is not there; RYE_STATE: written so that a person has to. */
 int remote_leave(const struct item_env *env, const char *name, struct rye_err *err);
 
+/*
+ * remote_view.c: what is known of a remote, as files for a mount: nothing connects.
+ */
+/* The files that there are now. */
+int remote_view_names(const struct item_env *env, const char *remote, rye_name_fn fn, void *arg,
+		      struct rye_err *err);
+int remote_view_file(const struct item_env *env, const char *remote, const char *name,
+		     struct rye_blob **ret, struct rye_err *err);
+/* The threads of this project that it was asked to carry out: those whose order lies in its outbox. */
+int remote_view_threads(const struct item_env *env, const char *remote, rye_name_fn fn, void *arg,
+			struct rye_err *err);
+
 #endif

@@ -26,6 +26,7 @@ static void job_destroy(struct rye_call *call)
 
 	free(job->id);
 	free(job->authority);
+	free(job->target);
 	rye_blob_unref(job->message);
 	free(job->ref);
 	json_decref(job->request);
@@ -78,16 +79,20 @@ static int keep_request(struct job *job, const struct rye_request *req, struct r
 	job->ask.message = (struct rye_span){ "", 0 };
 	job->ask.blob = NULL;
 	job->ask.authority = NULL;
+	job->ask.target = NULL;
 	if (size > RYE_JOB_MESSAGE_MAX)
 		return rye_fail(err, RYE_TOO_BIG, "request: a message of %zu bytes is too big",
 				size);
 	job->id = strdup(req->id ? req->id : "");
 	job->message = req->blob ? rye_blob_ref(req->blob) : rye_blob_new(req->message.ptr, size);
 	job->authority = req->authority ? strdup(req->authority) : NULL;
-	if (!job->id || !job->message || (req->authority && !job->authority))
+	job->target = req->target ? strdup(req->target) : NULL;
+	if (!job->id || !job->message || (req->authority && !job->authority) ||
+	    (req->target && !job->target))
 		return rye_fail_sys(err, ENOMEM, "request: no memory for %zu bytes", size);
 	job->ask.id = job->id;
 	job->ask.authority = job->authority;
+	job->ask.target = job->target;
 	job->ask.message = req->blob ? req->message : (struct rye_span){ job->message->data, size };
 	return 0;
 }

@@ -244,6 +244,15 @@ static int read_execute(const char *project, struct request *ret, struct rye_err
 	return r ? r : check_id(ret, err);
 }
 
+/* Of an item's own verb, by the place where it was written to. */
+static int read_ask_target(const struct rye_request *req, struct request *ret, struct rye_err *err)
+{
+	auto_json json_t *target = req->target ? json_string(req->target) : NULL;
+	int r = target_read(target, ret->remote, err);
+
+	return r ? r : request_matrix(ret, ret->kind, err);
+}
+
 static int read_item(const struct rye_request *req, struct request *ret, struct rye_err *err)
 {
 	const struct verb *verb = verb_row(req->verb);
@@ -261,7 +270,7 @@ static int read_item(const struct rye_request *req, struct request *ret, struct 
 	ret->params = json_copy(ret->doc); /* members are taken out of it */
 	if (!ret->params)
 		return memory_fail(err);
-	return request_matrix(ret, ret->kind, err);
+	return read_ask_target(req, ret, err);
 }
 
 static void read_thread_flags(json_t *doc)

@@ -252,7 +252,7 @@ struct job {
 	struct rye_call call; /* first: the engine's callers know the job by it */
 	struct exec *exec;
 	struct rye_request ask; /* what it points to is ours; frozen */
-	char *id, *authority;
+	char *id, *authority, *target;
 	struct rye_blob *message;
 	struct rye_err unfit; /* why the request cannot be carried out; .code RYE_OK: it can */
 	void (*prepare)(struct rye_call *call); /* before it may go on as a thread; or NULL */

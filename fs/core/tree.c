@@ -64,6 +64,7 @@ static const struct root_name {
 	{ "index.json", TREE_INDEX_JSON, false },
 	{ "index.md", TREE_INDEX_MD, false },
 	{ "new", TREE_NEW, false },
+	{ "remotes", TREE_REMOTES, false }, /* where some are configured: views/fixed.c */
 	{ "search", TREE_SEARCH, true },
 	{ "spaces", TREE_SPACES, false },
 	{ "state", TREE_STATE, true },

@@ -37,6 +37,7 @@ enum tree_sort {
 	TREE_NEW, /* path: the beginning of a skeleton's, or all of it; "": the directory itself */
 	TREE_STATE,
 	TREE_THREADS,
+	TREE_REMOTES, /* path: what lies below remotes; views/remotes.c */
 	TREE_DOT, /* .ryefs */
 	TREE_DOT_FILE, /* path: its name */
 	TREE_SORT__MAX

@@ -114,7 +114,8 @@ static struct talk *talk_make(const struct talk_target *target)
 	const char *kind = rye_kind_name(target->kind);
 	size_t thread_len = target->thread ? strlen(target->thread) : 0;
 	size_t id_len = strlen(target->id), size = (id_len + thread_len) * 2 + strlen(kind) + 32;
-	struct talk *talk = calloc(1, sizeof(*talk) + size);
+	size_t place_len = target->target ? strlen(target->target) + 1 : 0;
+	struct talk *talk = calloc(1, sizeof(*talk) + size + place_len);
 	char *key;
 
 	if (!talk)
@@ -126,6 +127,8 @@ static struct talk *talk_make(const struct talk_target *target)
 	if (target->thread)
 		talk->target.thread =
 			memcpy(talk->names + id_len + 1, target->thread, thread_len + 1);
+	if (target->target)
+		talk->target.target = memcpy(talk->names + size, target->target, place_len);
 	talk->key = key = talk->names + id_len + thread_len + 2;
 	talk_key(target, key, size - id_len - thread_len - 2);
 	pthread_mutex_init(&talk->lock, NULL);

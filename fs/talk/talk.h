@@ -33,6 +33,7 @@ struct talk_target {
 	bool starts; /* RYE_EXECUTE: each line starts a thread (RYE_FORM_THREAD) */
 	/* Each write is a verb for this thread, "" for all of them; copied; NULL: it is none. */
 	const char *thread;
+	const char *target; /* where the item is to run (struct rye_request); copied; NULL: here */
 };
 
 struct talks_env {

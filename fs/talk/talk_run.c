@@ -227,6 +227,7 @@ void run_start(struct talk_run *run)
 		.verb = talk->target.verb,
 		.kind = talk->target.kind,
 		.id = talk->target.id,
+		.target = talk->target.target,
 		.uid = run->writer->uid,
 		.parent_run = run->writer->run,
 		/* The first alone may end inside rye_start: a WRITE may hold 100 000 messages, and

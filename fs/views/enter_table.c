@@ -26,6 +26,7 @@ static const enter_fn by_sort[TREE_SORT__MAX] = {
 	[TREE_THREADS] = threads_enter,	  [TREE_DOT] = enter_fixed,
 	[TREE_DOT_FILE] = enter_dot_file, [TREE_SKILLS] = enter_skills,
 	[TREE_SKILL] = enter_skill,	  [TREE_NEW] = enter_skeleton,
+	[TREE_REMOTES] = remotes_enter,
 };
 
 /* Those that never wait; of the others it is not known yet, or they are not here. */

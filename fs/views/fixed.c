@@ -107,6 +107,8 @@ static void fixed_readdir(fuse_req_t req, struct node *node, size_t size, off_t 
 			listing_add(listing, *name, 0, fixed_ino_of(node, *name));
 	if (listing && node->sort == TREE_ROOT)
 		tree_root_names(&(struct root_list){ node, listing }, add_root_name);
+	if (listing && node->sort == TREE_ROOT && remotes_are(front_of(req)))
+		listing_add(listing, "remotes", S_IFDIR, 0);
 	for (size_t i = 0; listing && node->sort == TREE_DOT && dot_name(i); i++)
 		listing_add(listing, dot_name(i), 0, 0);
 	/* the kinds, and nothing below them: any name is there */

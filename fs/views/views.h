@@ -124,6 +124,13 @@ void search_answer(const struct search_query_ask *ask);
 void skills_changed(struct front *front);
 
 /*
+ * remotes.c: remotes/, as remotes of the configuration are known here: from files alone, no connection.
+ * Keys of sort TREE_REMOTES, text: the path below it.
+ */
+int remotes_enter(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
+bool remotes_are(struct front *front); /* is one configured? */
+
+/*
  * threads_dir.c: state/threads. enter_table.c hands the key TREE_THREADS here; everything below is
  * made of node classes of this part alone (keys of sort TREE_THREADS, text: the path below
  * state/threads), so no other file needs to know them.

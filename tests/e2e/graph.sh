@@ -141,8 +141,8 @@ is 'a mistake is told with node and key' "$(run wrong | jq -r .error)" \
 rm -f "$P/notes"
 is 'an action that says local runs here' "$(run here | jq -r .status) $(notes)" 'success here '
 is 'one that says where else does not' "$(run away | jq -r .status) $(notes)" 'error here '
-is 'and says why' "$(run away | jq -r .error)" "No remote 'gpu'; there are none: ryefs remote add makes one"
-is 'a node says it, too' "$(run apart | jq -r .error) $(notes)" "No remote 'cpu'; there are none: ryefs remote add makes one here "
+is 'and says why' "$(run away | jq -r .error | head -n 1)" "No remote 'gpu'; none is configured"
+is 'a node says it, too' "$(run apart | jq -r .error | head -n 1) $(notes)" "No remote 'cpu'; none is configured here "
 run unwritten >/dev/null
 is 'a limit of an action holds' "$(notes)" 'here '
 believed=$(run believed | jq -r .error)

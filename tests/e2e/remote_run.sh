@@ -40,12 +40,13 @@ error() { jq -r .error <<<"$1"; }
 cli() { timeout 60 "$RYEFS" execute --project "$P" --user "$U" --system "$S" -q "$@" 2>&1; }
 
 # --- no remote is configured ---
-none="No remote 'gpu'; there are none: ryefs remote add makes one"
+none="No remote 'gpu'; none is configured
+mend with: ryefs remote add NAME ssh://USER@HOST"
 is 'a request' "$(error "$(execute '{"item_id":"tool:note","target":"remote:gpu"}')")" "$none"
 is 'a request in the default place' "$(error "$(execute '{"item_id":"tool:note","target":"remote"}')")" "${none/gpu/default}"
 is 'beside the parameters' "$(error "$(run note '{"target":"remote:gpu"}')")" "$none"
 is 'beside the inputs' "$(error "$(converse "$M/directives/hello/fork" '{"target":"remote:gpu"}')")" "$none"
-like 'on the command line' "$(cli tool:note --target remote:gpu)" "$none"
+has 'on the command line' "$(cli tool:note --target remote:gpu)" "No remote 'gpu'; none is configured" "ryefs remote add NAME"
 errno 'the errno of the write' EINVAL bash -c "echo '{\"target\":\"remote:gpu\"}' >'$M/tools/note/run'"
 is "a tool's own parameter stays its own" "$(run make '{"target":"remote:gpu"}' | jq -r .data.stdout)" 'makes remote:gpu'
 like 'a word that is no remote is a parameter' "$(error "$(run note '{"target":"install"}')")" 'null'

@@ -15,19 +15,15 @@
 #include <string.h>
 
 static const char *const sorts[] = {
-	[TREE_ROOT] = "root",	      [TREE_README] = "readme",
-	[TREE_MERGED] = "merged",     [TREE_QUERY] = "query",
-	[TREE_CTL] = "ctl",	      [TREE_WHY] = "why",
-	[TREE_PRIMITIVE] = "prim",    [TREE_SPACES] = "spaces",
-	[TREE_BUNDLES] = "bundles",   [TREE_SPACE] = "space",
-	[TREE_COVERED] = "covered",   [TREE_PASS] = "pass",
-	[TREE_SKILLS] = "skills",     [TREE_SKILL] = "skill",
-	[TREE_SEARCH] = "search",     [TREE_RESULTS] = "results",
-	[TREE_HIT] = "hit",	      [TREE_NEW] = "new",
-	[TREE_STATE] = "state",	      [TREE_THREADS] = "threads",
-	[TREE_DOT] = "dot",	      [TREE_DOT_FILE] = "dotfile",
-	[TREE_REASON] = "reason",     [TREE_CALL] = "call",
-	[TREE_INDEX_MD] = "index.md", [TREE_INDEX_JSON] = "index.json",
+	[TREE_ROOT] = "root",	    [TREE_README] = "readme",	  [TREE_MERGED] = "merged",
+	[TREE_QUERY] = "query",	    [TREE_CTL] = "ctl",		  [TREE_WHY] = "why",
+	[TREE_PRIMITIVE] = "prim",  [TREE_SPACES] = "spaces",	  [TREE_BUNDLES] = "bundles",
+	[TREE_SPACE] = "space",	    [TREE_COVERED] = "covered",	  [TREE_PASS] = "pass",
+	[TREE_SKILLS] = "skills",   [TREE_SKILL] = "skill",	  [TREE_SEARCH] = "search",
+	[TREE_RESULTS] = "results", [TREE_HIT] = "hit",		  [TREE_NEW] = "new",
+	[TREE_REMOTES] = "remotes", [TREE_STATE] = "state",	  [TREE_THREADS] = "threads",
+	[TREE_DOT] = "dot",	    [TREE_DOT_FILE] = "dotfile",  [TREE_REASON] = "reason",
+	[TREE_CALL] = "call",	    [TREE_INDEX_MD] = "index.md", [TREE_INDEX_JSON] = "index.json",
 };
 
 static void parse(char *text, struct tree_dir *dir)

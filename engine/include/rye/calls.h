@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls.h: second part of rye.h (included by it): runs, search, keys, signing, reading, counts.
- * Same conventions; threads.h is the third.
+ * calls.h: second part of rye.h (included by it; threads.h is the third): runs, search, keys, signing …
  */
 #ifndef RYE_CALLS_H
 #define RYE_CALLS_H
@@ -39,13 +38,14 @@ struct rye_event_listener {
 	void *arg;
 };
 
-/* One object; one mapping, names and dates as written; one line of it, maybe a part; see threads.h. */
+/* An object; a mapping, names and dates as written; a line, maybe a part; see threads.h. */
 enum rye_form { RYE_FORM_JSON, RYE_FORM_YAML, RYE_FORM_LINE, RYE_FORM_THREAD };
 
 struct rye_request {
 	enum rye_verb verb;
 	enum rye_kind kind;
-	const char *id, *authority; /* copied; what a model's thread hands on, as JSON, or NULL */
+	/* Copied; authority: what a model's thread hands on, as JSON, or NULL; target: "remote:NAME" */
+	const char *id, *authority, *target; /* for an item's own verb, or NULL: here */
 	struct rye_span message; /* its raw bytes; copied, but for a blob */
 	struct rye_blob *blob; /* message lies in it: kept by reference, not copied; or NULL */
 	enum rye_form form;

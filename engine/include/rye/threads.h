@@ -131,6 +131,7 @@ RYE_API int rye_thread_runner(void);
 /* The main of the process that ends what the engine of this number leaves behind when it is killed. */
 RYE_API int rye_minder(const char *engine);
 
+#include <rye/remotes.h>
 #include <rye/write.h>
 
 #endif
