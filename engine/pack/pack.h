@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pack.h: trees of files as objects: a manifest that names each file's digest, blobs (the bytes of a file, or of a
- * piece of one), packs of compressed blobs, which one store holds, and the shelf: which blobs each
+ * piece of one), packs of compressed blobs, which one store holds, and the depot: which blobs each
  * principal has in which pack, and the heads of its projects. docs/remote.md has the formats.
  *
  * What comes from outside (packs, manifests, differences) is bounded, and verified before it is believed.
- * Structs here belong to one thread at a time, but for the shelf, which several processes may have open.
+ * Structs here belong to one thread at a time, but for the depot, which several processes may have open.
  */
 #ifndef RYE_PACK_PACK_H
 #define RYE_PACK_PACK_H
@@ -18,7 +18,7 @@
 /* Bigger files are cut by their content, smaller ones never. */
 #define BLOB_MAX (4u << 20)
 /* As much of small blobs is compressed together. */
-#define FRAME_MAX (256u << 10)
+#define PACK_FRAME_MAX (256u << 10)
 /* Whole, with its index: what is lost when a push is cut, and what a process holds of one. */
 #define PACK_MAX (16u << 20)
 /* Blobs of a pack: as many empty files as fit would be more than any tree has. */
@@ -129,6 +129,69 @@ int manifest_shrink(const struct rye_blob *base, const struct rye_blob *text, st
 int manifest_grow(const struct rye_blob *base, struct rye_span bytes, struct rye_blob **ret,
 		  struct rye_err *err);
 
+/* ---- the depot: what principals have in a store ---- */
+
+/*
+ * depot.c: a directory: packs, manifests and index.db, which says where each blob of each principal lies. A
+ * blob of one is not there for another one. Several processes may have it open; of a process one thread
+ * at a time may use one struct. Principals are fingerprints.
+ */
+struct depot;
+int depot_open(const char *dir, struct depot **ret, struct rye_err *err);
+void depot_close(struct depot *depot); /* NULL is fine */
+
+/*
+ * Verifies a pack, keeps it, and then tells that its blobs are there; again is no error. RYE_BUDGET: with it the
+ * principal would have more than `limit` bytes; below 0: none.
+ */
+int depot_take(struct depot *depot, const char *principal, struct rye_span pack, int64_t limit,
+	       struct rye_err *err);
+/* A bit for each, the first digest's is the lowest of ret[0]. What is told to be there stays a day. */
+int depot_has(struct depot *depot, const char *principal, const struct digest *v, size_t n,
+	      unsigned char *ret, struct rye_err *err);
+/*
+ * Its bytes, added to *ret. RYE_NOT_FOUND: this principal has none of that name. RYE_IO: they are no
+ * longer what they were, and from now on it has none.
+ */
+int depot_read(struct depot *depot, const char *principal, const struct digest *sha,
+	       struct rye_buf *ret, struct rye_err *err);
+struct depot_used {
+	int64_t bytes; /* of its packs */
+	int64_t holes; /* blobs that were lost and have not come again: ask for all */
+};
+int depot_used(struct depot *depot, const char *principal, struct depot_used *ret,
+	       struct rye_err *err);
+
+/* depot_manifest.c. base: one whose blobs are known to be there, or NULL. RYE_NOT_FOUND: a path's are not. */
+int depot_keep(struct depot *depot, const char *principal, const struct manifest *manifest,
+	       const struct manifest *base, struct rye_err *err);
+int depot_manifest(struct depot *depot, const char *principal, const struct digest *name,
+		   struct manifest **ret, struct rye_err *err);
+/* The file of a line, its pieces put together; fn is called for each, in order. */
+typedef int (*depot_bytes_fn)(void *arg, struct rye_span bytes, struct rye_err *err);
+int depot_file(struct depot *depot, const char *principal, const struct manifest_line *line,
+	       depot_bytes_fn fn, void *arg, struct rye_err *err);
+
+/*
+ * checkout.c: the tree of a manifest in an empty directory. What is written is what the digests say, or an error
+ * that names the path; links lead to no place outside.
+ */
+int checkout(struct depot *depot, const char *principal, const struct manifest *manifest, int dir,
+	     struct rye_err *err);
+/* May a link at this path have that target? Then it leads to a place in the tree. */
+int checkout_link_check(const char *path, const char *target, struct rye_err *err);
+
+/* pieces.c: lines of "SHA SIZE" that a big file is made of. */
+struct piece {
+	struct digest sha;
+	uint32_t size;
+};
+int pieces_parse(struct rye_span text, uint64_t size, struct piece **ret, size_t *ret_n,
+		 struct rye_err *err);
+void pieces_add(struct rye_buf *text, const struct piece *piece);
+
+DEFINE_AUTO(auto_depot_, struct depot *, depot_close)
+#define auto_depot __attribute__((cleanup(auto_depot_)))
 DEFINE_AUTO(auto_packer_, struct packer *, packer_free)
 DEFINE_AUTO(auto_manifest_, struct manifest *, manifest_free)
 #define auto_packer __attribute__((cleanup(auto_packer_)))

@@ -12,12 +12,30 @@
 #ifndef RYE_PACK_INNER_H
 #define RYE_PACK_INNER_H
 
+#include "base/db.h"
 #include "pack/pack.h"
+#include "store/store.h"
 
 #define PACK_MAGIC "RYEPACK1"
 #define PACK_MAGIC_LEN 8
 #define PACK_FRAME_ROW 12
 #define PACK_BLOB_ROW (SHA_LEN + 12)
 #define PACK_TAIL (8 + SHA_LEN)
+
+/* pack_read.c: the two halves of pack_unpack, for readers of many blobs of one frame. Spans are borrowed. */
+int frame_open(struct rye_span frame, const struct pack_place *place, struct rye_buf *room,
+	       struct rye_span *ret, struct rye_err *err);
+int frame_blob(struct rye_span raw, const struct pack_place *place, struct rye_span *ret,
+	       struct rye_err *err);
+
+struct depot {
+	struct store *store;
+	struct db *db;
+	/* the frame that was unpacked last: files of a directory lie in one */
+	char pack[SHA_HEX]; /* of which pack; "": none */
+	uint32_t off;
+	struct rye_buf room;
+	struct rye_span frame;
+};
 
 #endif

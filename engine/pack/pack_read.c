@@ -24,7 +24,7 @@ static uint32_t number_at(const char *ptr)
 	return be32toh(be);
 }
 
-static int bad(struct rye_err *err, const char *what)
+static int pack_bad(struct rye_err *err, const char *what)
 {
 	return rye_fail(err, RYE_IO, "pack: %s", what);
 }
@@ -37,18 +37,18 @@ static int open_index(struct rye_span pack, struct pack_index *ret, struct diges
 
 	if (pack.len < PACK_MAGIC_LEN + PACK_TAIL || pack.len > PACK_MAX ||
 	    memcmp(pack.ptr, PACK_MAGIC, PACK_MAGIC_LEN) != 0)
-		return bad(err, "that is no pack, or it was cut");
+		return pack_bad(err, "that is no pack, or it was cut");
 	*ret_name = digest_of((struct rye_span){ pack.ptr, pack.len - SHA_LEN });
 	if (memcmp(ret_name->bytes, end - SHA_LEN, SHA_LEN) != 0)
-		return bad(err, "it is not what the digest at its end says");
+		return pack_bad(err, "it is not what the digest at its end says");
 	ret->pack = pack;
 	ret->n_frames = number_at(end - PACK_TAIL);
 	ret->n_blobs = number_at(end - PACK_TAIL + 4);
 	if (ret->n_frames > PACK_BLOBS + 1 || ret->n_blobs > PACK_BLOBS)
-		return bad(err, "it has too many blobs");
+		return pack_bad(err, "it has too many blobs");
 	rows = (size_t)ret->n_frames * PACK_FRAME_ROW + (size_t)ret->n_blobs * PACK_BLOB_ROW;
 	if (rows > pack.len - PACK_MAGIC_LEN - PACK_TAIL)
-		return bad(err, "its index does not fit into it");
+		return pack_bad(err, "its index does not fit into it");
 	ret->frames = end - PACK_TAIL - rows;
 	ret->blobs = ret->frames + (size_t)ret->n_frames * PACK_FRAME_ROW;
 	return 0;
@@ -71,11 +71,11 @@ static int read_frames(const struct pack_index *index, struct pack_place *frames
 
 		if (frame.zlen > end - off || frame.len > BLOB_MAX || raw > 1 ||
 		    (frame.raw && frame.zlen != frame.len))
-			return bad(err, "a frame of it does not fit into it");
+			return pack_bad(err, "a frame of it does not fit into it");
 		off += frame.zlen;
 		frames[i] = frame;
 	}
-	return off == end ? 0 : bad(err, "bytes of it are of no frame");
+	return off == end ? 0 : pack_bad(err, "bytes of it are of no frame");
 }
 
 static int read_blobs(const struct pack_index *index, const struct pack_place *frames,
@@ -86,13 +86,13 @@ static int read_blobs(const struct pack_index *index, const struct pack_place *f
 		uint32_t frame = number_at(row + SHA_LEN);
 
 		if (frame >= index->n_frames)
-			return bad(err, "a blob of it is in no frame");
+			return pack_bad(err, "a blob of it is in no frame");
 		places[i] = frames[frame];
 		memcpy(places[i].sha.bytes, row, SHA_LEN);
 		places[i].at = number_at(row + SHA_LEN + 4);
 		places[i].size = number_at(row + SHA_LEN + 8);
 		if (places[i].at > places[i].len || places[i].size > places[i].len - places[i].at)
-			return bad(err, "a blob of it does not fit into its frame");
+			return pack_bad(err, "a blob of it does not fit into its frame");
 	}
 	return 0;
 }
@@ -109,7 +109,7 @@ int pack_places(struct rye_span pack, struct pack_place **ret, size_t *ret_n,
 	frames = calloc(index.n_frames + 1, sizeof(*frames));
 	places = calloc(index.n_blobs + 1, sizeof(*places));
 	if (!frames || !places)
-		return bad(err, "out of memory");
+		return pack_bad(err, "out of memory");
 	r = read_frames(&index, frames, err);
 	if (!r)
 		r = read_blobs(&index, frames, places, err);
@@ -120,36 +120,36 @@ int pack_places(struct rye_span pack, struct pack_place **ret, size_t *ret_n,
 	return 0;
 }
 
-/* The frame's bytes as they were, borrowed from it or put into *room. */
-static int frame_open(struct rye_span frame, const struct pack_place *place, struct rye_buf *room,
-		      struct rye_span *ret, struct rye_err *err)
+/* The frame's bytes as they were: the frame itself, or in *room. */
+int frame_open(struct rye_span frame, const struct pack_place *place, struct rye_buf *room,
+	       struct rye_span *ret, struct rye_err *err)
 {
 	size_t n;
 
 	if (frame.len != place->zlen || place->len > BLOB_MAX)
-		return bad(err, "a frame has not the length that is written of it");
+		return pack_bad(err, "a frame has not the length that is written of it");
 	if (place->raw) {
 		*ret = frame;
-		return frame.len == place->len ? 0 : bad(err, "a frame was cut");
+		return frame.len == place->len ? 0 : pack_bad(err, "a frame was cut");
 	}
 	buf_clear(room);
 	if (!buf_reserve(room, place->len))
-		return bad(err, "out of memory");
+		return pack_bad(err, "out of memory");
 	n = ZSTD_decompress(room->data, place->len, frame.ptr, frame.len);
 	if (ZSTD_isError(n) || n != place->len)
-		return bad(err, "a frame cannot be unpacked");
+		return pack_bad(err, "a frame cannot be unpacked");
 	*ret = (struct rye_span){ room->data, n };
 	return 0;
 }
 
-static int blob_in(struct rye_span raw, const struct pack_place *place, struct rye_span *ret,
-		   struct rye_err *err)
+int frame_blob(struct rye_span raw, const struct pack_place *place, struct rye_span *ret,
+	       struct rye_err *err)
 {
 	struct digest is;
 	char hex[SHA_HEX];
 
 	if (place->at > raw.len || place->size > raw.len - place->at)
-		return bad(err, "a blob does not fit into its frame");
+		return pack_bad(err, "a blob does not fit into its frame");
 	*ret = (struct rye_span){ raw.ptr + place->at, place->size };
 	is = digest_of(*ret);
 	if (digest_is(&is, &place->sha))
@@ -166,11 +166,11 @@ int pack_unpack(struct rye_span frame, const struct pack_place *place, struct ry
 	int r = frame_open(frame, place, &room, &raw, err);
 
 	if (!r)
-		r = blob_in(raw, place, &blob, err);
+		r = frame_blob(raw, place, &blob, err);
 	if (r)
 		return r;
 	buf_addspan(ret, blob);
-	return ret->failed ? bad(err, "out of memory") : 0;
+	return ret->failed ? pack_bad(err, "out of memory") : 0;
 }
 
 int pack_verify(struct rye_span pack, struct pack_place **ret, size_t *ret_n,
@@ -193,7 +193,7 @@ int pack_verify(struct rye_span pack, struct pack_place **ret, size_t *ret_n,
 				       &raw, err);
 		open = p->off;
 		if (!r)
-			r = blob_in(raw, p, &blob, err);
+			r = frame_blob(raw, p, &blob, err);
 	}
 	if (r)
 		return r;

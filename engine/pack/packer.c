@@ -69,7 +69,7 @@ bool packer_has_room(const struct packer *packer, size_t len)
 		       PACK_MAX;
 }
 
-static void add_number(struct rye_buf *buf, size_t number)
+static void packer_number(struct rye_buf *buf, size_t number)
 {
 	uint32_t be = htobe32((uint32_t)number);
 
@@ -77,7 +77,7 @@ static void add_number(struct rye_buf *buf, size_t number)
 }
 
 /* The compressed bytes behind what is there; false: they are hardly fewer, or it did not work. */
-static bool press(struct packer *packer)
+static bool packer_press(struct packer *packer)
 {
 	struct rye_buf *pack = &packer->pack;
 	size_t len = packer->frame.len;
@@ -101,12 +101,12 @@ static void end_frame(struct packer *packer)
 	if (!packer->pack.len)
 		buf_add(&packer->pack, PACK_MAGIC, PACK_MAGIC_LEN);
 	before = packer->pack.len;
-	raw = !press(packer);
+	raw = !packer_press(packer);
 	if (raw)
 		buf_addspan(&packer->pack, buf_span(&packer->frame));
-	add_number(&packer->frames, packer->pack.len - before);
-	add_number(&packer->frames, packer->frame.len);
-	add_number(&packer->frames, raw);
+	packer_number(&packer->frames, packer->pack.len - before);
+	packer_number(&packer->frames, packer->frame.len);
+	packer_number(&packer->frames, raw);
 	packer->n_frames++;
 	buf_clear(&packer->frame);
 }
@@ -122,15 +122,15 @@ int packer_add(struct packer *packer, const struct digest *sha, struct rye_span 
 {
 	if (bytes.len > BLOB_MAX || !packer_has_room(packer, bytes.len))
 		return rye_fail(err, RYE_TOO_BIG, "pack: no room for %zu bytes more", bytes.len);
-	if (packer->frame.len && packer->frame.len + bytes.len > FRAME_MAX)
+	if (packer->frame.len && packer->frame.len + bytes.len > PACK_FRAME_MAX)
 		end_frame(packer);
 	buf_add(&packer->blobs, (const char *)sha->bytes, SHA_LEN);
-	add_number(&packer->blobs, packer->n_frames);
-	add_number(&packer->blobs, packer->frame.len);
-	add_number(&packer->blobs, bytes.len);
+	packer_number(&packer->blobs, packer->n_frames);
+	packer_number(&packer->blobs, packer->frame.len);
+	packer_number(&packer->blobs, bytes.len);
 	packer->n_blobs++;
 	buf_addspan(&packer->frame, bytes);
-	if (packer->frame.len >= FRAME_MAX)
+	if (packer->frame.len >= PACK_FRAME_MAX)
 		end_frame(packer);
 	return packer_failed(packer) ? rye_fail(err, RYE_IO, "pack: out of memory") : 0;
 }
@@ -144,8 +144,8 @@ int packer_end(struct packer *packer, struct rye_buf *ret, struct digest *ret_na
 	end_frame(packer);
 	buf_addspan(pack, buf_span(&packer->frames));
 	buf_addspan(pack, buf_span(&packer->blobs));
-	add_number(pack, packer->n_frames);
-	add_number(pack, packer->n_blobs);
+	packer_number(pack, packer->n_frames);
+	packer_number(pack, packer->n_blobs);
 	*ret_name = digest_of(buf_span(pack));
 	buf_add(pack, (const char *)ret_name->bytes, SHA_LEN);
 	buf_addspan(ret, buf_span(pack));

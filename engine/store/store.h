@@ -24,8 +24,8 @@ int store_open(const char *where, struct store **ret, struct rye_err *err);
 void store_close(struct store *store); /* NULL is fine */
 
 /*
- * Names are of [0-9a-z/.-], relative, without "." and ".." and without an empty part: RYE_INVALID else. An object
- * that is there already stays as it is, and that is no error.
+ * Names are of [0-9a-z/.-], relative, without "." and ".." and without an empty part: RYE_INVALID else. A name
+ * has one content, so an object that is there already is put anew: that mends it if it was damaged.
  */
 int store_put(struct store *store, const char *name, struct rye_span bytes, struct rye_err *err);
 

@@ -59,8 +59,8 @@ static int dir_put(void *arg, const char *name, struct rye_span bytes, struct ry
 	int r = make_parent(own->fd, name);
 
 	if (!r)
-		r = io_create_at(own->fd, name, bytes, 0400);
-	return r && r != -EEXIST ? rye_fail_sys(err, -r, "store: %s", name) : 0;
+		r = io_replace_at(own->fd, name, bytes, 0400);
+	return r ? rye_fail_sys(err, -r, "store: %s", name) : 0;
 }
 
 static int get_len(int fd, const struct store_range *range, size_t *ret_len, struct rye_err *err)
