@@ -16,14 +16,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* The run functions of the table in verb_table.c, one file each. */
-struct cli;
-typedef int cli_fn(struct cli *cli);
 extern cli_fn verb_complete, verb_completion, verb_diff, verb_doctor, verb_edit, verb_execute;
 extern cli_fn verb_fetch, verb_init, verb_keygen, verb_keys, verb_list, verb_log, verb_mcp;
-extern cli_fn verb_merge, verb_minder, verb_mv, verb_new, verb_rm, verb_search, verb_secret;
-extern cli_fn verb_sign, verb_skill, verb_thread_run, verb_threads, verb_trust, verb_umount;
-extern cli_fn verb_untrust, verb_verify, verb_watch;
+extern cli_fn verb_merge, verb_minder, verb_mv, verb_new, verb_node, verb_remote, verb_rm;
+extern cli_fn verb_search, verb_secret, verb_sign, verb_skill, verb_table, verb_thread_run;
+extern cli_fn verb_threads, verb_trust, verb_umount, verb_untrust, verb_verify, verb_watch;
 
 /* cli.c: one invocation: its options, how it speaks and how it ends. */
 
@@ -51,10 +48,10 @@ struct cli_opts {
 	const char *project, *user, *system, *env;
 	bool compat, venv, json, quiet, help;
 	bool all, async, dry_run, force, forget, fork, output, sample, take, text, trace, yes, ask;
-	bool aliases, allow_sign, deps, frozen, http, no_prompts, no_resources, read_only, run;
-	bool running, sarif;
-	const char *color, *expect, *from, *lang, *limit, *of, *older, *owner, *port, *scope;
-	const char *since, *socket, *space, *target, *to, *token;
+	bool again, aliases, allow_sign, deps, frozen, http, no_prompts, no_resources, read_only;
+	bool run, running, sarif, stdio;
+	const char *as, *color, *dir, *expect, *from, *lang, *limit, *of, *older, *owner, *port;
+	const char *scope, *since, *socket, *space, *target, *to, *token;
 };
 
 struct cli_verb {

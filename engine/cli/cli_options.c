@@ -29,10 +29,13 @@ struct flag {
 #define AT(field) offsetof(struct cli_opts, field)
 
 static const struct flag flags[] = {
+	{ "again", 0, " remote ", AT(again), NULL, "add: look at the key anew and ask" },
 	{ "all", 'a', " sign ", AT(all), NULL, "every item of the space" },
 	{ "all", 'a', " doctor verify ", AT(all), NULL, "of many refused items: each on its own" },
+	{ "as", 0, " node ", AT(as), "FP", "with --stdio: for the owner of this key alone" },
 	{ "async", 0, " execute ", AT(async), NULL, "start it as a thread and return" },
 	{ "changed-since", 0, " verify ", AT(since), "COMMIT", "what git says was changed since" },
+	{ "dir", 0, " node ", AT(dir), "DIR", "the node's directory" },
 	{ "dry-run", 'n', " execute ", AT(dry_run), NULL, "check everything, run nothing" },
 	{ "dry-run", 'n', " new ", AT(dry_run), NULL, "print the text, write nothing" },
 	{ "expect", 0, " skill ", AT(expect), "DIGEST",
@@ -55,6 +58,7 @@ static const struct flag flags[] = {
 	{ "owner", 0, " keygen trust ", AT(owner), "NAME", "whose key it is" },
 	{ "running", 0, " threads ", AT(running), NULL, "list: those that have not ended" },
 	{ "run", 0, " watch ", AT(run), NULL, "run what was signed, with the parameters" },
+	{ "owner", 0, " keygen node trust ", AT(owner), "NAME", "whose key it is" },
 	{ "sample", 0, " init ", AT(sample), NULL, "put signed sample items in" },
 	{ "since", 0, " threads ", AT(since), "TIME", "list: started since, as in 2h, 30m, 1w" },
 	{ "sarif", 0, " verify ", AT(sarif), NULL, "answer with SARIF 2.1.0, for code hosts" },
@@ -65,6 +69,7 @@ static const struct flag flags[] = {
 	{ "space", 0, " edit ", AT(space), "SPACE", "project or user; else the one that counts" },
 	{ "space", 0, " edit log mv rm ", AT(space), "SPACE",
 	  "project or user; else the one that counts" },
+	{ "stdio", 0, " node ", AT(stdio), NULL, "be the node that the other end talks to" },
 	{ "take-over", 0, " sign ", AT(take), NULL, "of many: also what somebody else signed" },
 	{ "target", 0, " execute ", AT(target), "remote:NAME",
 	  "run it there; remote: the default one" },
@@ -76,6 +81,7 @@ static const struct flag flags[] = {
 	{ "yes", 'y', " edit mcp trust ", AT(yes), NULL, "do not ask" },
 	{ "yes", 'y', " skill ", AT(yes), NULL, "remove: do not ask" },
 	{ "yes", 'y', " edit mcp rm trust ", AT(yes), NULL, "do not ask" },
+	{ "yes", 'y', " edit mcp remote trust ", AT(yes), NULL, "do not ask" },
 	{ "http", 0, " mcp ", AT(http), NULL, "listen on this machine's own addresses" },
 	{ "port", 0, " mcp ", AT(port), "N", "with --http: the port (7393); 0 is any" },
 	{ "token", 0, " mcp ", AT(token), "FILE", "with --http: keep the token there; or none" },

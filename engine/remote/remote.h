@@ -82,6 +82,12 @@ int remote_open_conn(const struct item_env *env, const struct remote *remote,
 /* The card that is shown at the address, of any key: for `remote add` alone. */
 int remote_card(const char *name, const char *url, struct card *ret, struct rye_err *err);
 
+/* remote_look.c: connects, and what INFO tells, a new reference; ret may be NULL. */
+int remote_look(const struct item_env *env, const struct remote *remote, json_t **ret,
+		struct rye_err *err);
+/* "reachable, pinned, knows me, 4 workers" */
+void remote_sentence(const json_t *info, char *ret, size_t size);
+
 /*
  * contact.c: what was seen of a remote last, in the project's .ai/state/remotes/NAME/contact.json:
  * {reached, failed, error, info}. Written by remote_open_conn and behind each INFO; a view reads it.

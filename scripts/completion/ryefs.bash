@@ -30,6 +30,7 @@ _ryefs() {
   local verbs="mount diff doctor edit execute fetch init keygen keys mcp new search secret sign skill threads trust umount untrust verify"
   local verbs="mount diff doctor edit execute fetch init keygen keys log mcp mv new rm search secret sign threads trust umount untrust verify"
   local verbs="mount diff doctor edit execute fetch init keygen keys log mcp mv new rm search secret sign threads trust umount untrust verify watch"
+  local verbs="mount diff doctor edit execute fetch init keygen keys mcp new node remote search secret sign threads trust umount untrust verify"
   local shared="--project --user --system --env --compat --venv --json --quiet --help"
   local options="userspace= system= ro norun nosign coverage= devmode wait= jobs= sandbox= trust_callers= venv env= list= spaces= xattr allow_other"
   # from the line itself: bash has split its own words at colons
@@ -89,6 +90,8 @@ _ryefs() {
       mv) shared+=" --dry-run --space" ;;
       new) shared+=" --dry-run --lang --space" ;;
       rm) shared+=" --dry-run --space --yes" ;;
+      node) shared+=" --as --dir --owner --stdio" ;;
+      remote) shared+=" --again --yes" ;;
       search) shared+=" --limit" ;;
       sign) shared+=" --all --force --interactive --space --take-over" ;;
       threads) shared+=" --of --older --running --since --yes" ;;
@@ -112,6 +115,22 @@ _ryefs() {
       ;;
     completion) COMPREPLY=($(compgen -W "bash fish zsh" -- "$cur")) ;;
     list | doctor | keys) ;;
+    node)
+      if [ "$cword" = 2 ]; then
+        COMPREPLY=($(compgen -W "init admit list remove" -- "$cur"))
+      elif [[ ${words[2]} == init ]]; then
+        COMPREPLY=($(compgen -d -- "$cur"))
+      elif [[ $cword = 3 ]]; then
+        COMPREPLY=($(compgen -W "$(_ryefs_member fingerprint node list)" -- "$cur"))
+      fi
+      ;;
+    remote)
+      if [ "$cword" = 2 ]; then
+        COMPREPLY=($(compgen -W "list add status rm" -- "$cur"))
+      elif [[ $cword = 3 && ${words[2]} != list ]]; then
+        COMPREPLY=($(compgen -W "$(_ryefs_member name remote list)" -- "$cur"))
+      fi
+      ;;
     secret)
       if [ "$cword" = 2 ]; then
         COMPREPLY=($(compgen -W "set list rm" -- "$cur"))

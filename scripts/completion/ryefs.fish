@@ -34,6 +34,8 @@ complete -c ryefs -n __ryefs_first -a mcp -d 'be an MCP server, make items of ot
 complete -c ryefs -n __ryefs_first -a mv -d 'give an item another id'
 complete -c ryefs -n __ryefs_first -a new -d 'begin an item'
 complete -c ryefs -n __ryefs_first -a rm -d 'take an item away'
+complete -c ryefs -n __ryefs_first -a node -d 'let other machines send runs here'
+complete -c ryefs -n __ryefs_first -a remote -d 'machines that runs may go to'
 complete -c ryefs -n __ryefs_first -a search -d 'find items'
 complete -c ryefs -n __ryefs_first -a secret -d 'values for items that ask'
 complete -c ryefs -n __ryefs_first -a sign -d 'sign items'
@@ -53,6 +55,8 @@ complete -c ryefs -n '__ryefs_verb diff edit execute fetch log mv rm sign verify
 complete -c ryefs -n '__ryefs_verb threads' -fa 'list show tail wait tree cost cancel kill delete say limit handoff resume verify (__ryefs_member id threads)'
 complete -c ryefs -n '__ryefs_verb mcp' -fa 'serve add list refresh remove (__ryefs_member name mcp list)'
 complete -c ryefs -n '__ryefs_verb new' -fa 'tool directive knowledge graph http mcp'
+complete -c ryefs -n '__ryefs_verb node' -fa 'init admit list remove (__ryefs_member fingerprint node list)'
+complete -c ryefs -n '__ryefs_verb remote' -fa 'list add status rm (__ryefs_member name remote list)'
 complete -c ryefs -n '__ryefs_verb secret' -fa 'set list rm (__ryefs_member name secret list)'
 complete -c ryefs -n '__ryefs_verb untrust' -fa '(__ryefs_member fingerprint keys)'
 complete -c ryefs -n '__ryefs_verb umount' -fa "(awk '/ - fuse\.ryefs / {print \$5}' /proc/self/mountinfo)"
@@ -112,3 +116,9 @@ complete -c ryefs -n '__ryefs_verb verify' -l changed-since -x -d 'what git says
 complete -c ryefs -n '__ryefs_verb verify' -l sarif -d 'for code hosts'
 complete -c ryefs -n '__ryefs_verb watch' -l run -d 'run what was signed'
 complete -c ryefs -n '__ryefs_verb edit mcp rm trust' -s y -l yes
+complete -c ryefs -n '__ryefs_verb node trust keygen' -l owner -x
+complete -c ryefs -n '__ryefs_verb node' -l as -x -d 'for one key alone'
+complete -c ryefs -n '__ryefs_verb node' -l dir -rFa '(__fish_complete_directories)' -d 'of the node'
+complete -c ryefs -n '__ryefs_verb node' -l stdio -d 'be the node'
+complete -c ryefs -n '__ryefs_verb remote' -l again -d 'look at the key anew'
+complete -c ryefs -n '__ryefs_verb edit mcp remote trust' -s y -l yes

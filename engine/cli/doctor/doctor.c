@@ -360,6 +360,7 @@ int verb_doctor(struct cli *cli)
 	ignored_check(&findings);
 	status = doctor_check_keys(&findings);
 	models_check(&findings);
+	remotes_check(&findings);
 	if (status == CLI_OK)
 		status = check_items(&findings);
 	if (status != CLI_OK)

@@ -61,6 +61,8 @@ void clash_check(struct findings *findings, const json_t *items);
 void meant_check(struct findings *findings, const json_t *items);
 /* models.c: the model of a directive's fork. */
 void models_check(struct findings *findings);
+/* doctor_remotes.c: what each remote says; the first one that connects to any. */
+void remotes_check(struct findings *findings);
 /* unused.c: files in the project's and the user's space that are no items for their names. */
 void unused_check(struct findings *findings);
 

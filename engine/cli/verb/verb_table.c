@@ -188,6 +188,28 @@ static const struct cli_verb verbs[] = {
 	  .seek = "ryefs search '*'",
 	  .traits = CLI_REFS | CLI_WRITES | CLI_OPENS,
 	  .run = verb_rm },
+	{ .name = "node",
+	  .usage = "init [DIR] | admit KEY [NAME=VALUE...] | list | remove FINGERPRINT |\n"
+		   "       --stdio [DIR]",
+	  .help = "let other machines' runs come here: a directory, its keys, who may",
+	  .more = "A node needs no root and opens no port: ssh starts ryefs node --stdio for each\n"
+		  "connection. KEY is the fingerprint of a key that has asked, or a key file. NAME is\n"
+		  "allow, signers, env, jobs, queued, bytes, push, seconds, spend_month or expires.\n"
+		  "The node lies in ~/.local/share/ryefs/node, or where --dir or $RYE_NODE says.",
+	  .max = -1,
+	  .seek = "ryefs node list",
+	  .run = verb_node },
+	{ .name = "remote",
+	  .usage = "[list] | add NAME [URL [PROJECT]] | status [NAME] | rm NAME",
+	  .help = "other machines that runs may go to: see, pin, ask and forget them",
+	  .more = "add shows the key that answers at URL, asks, and pins it in your user space; a NAME\n"
+		  "that is not configured is written to your remotes/remotes. URL is\n"
+		  "ssh://[USER@]HOST[:PORT][/DIR] or command:PROGRAM ARG... . --again looks anew.\n"
+		  "list reads files alone; status connects.",
+	  .max = -1,
+	  .seek = "ryefs remote list",
+	  .traits = CLI_WRITES,
+	  .run = verb_remote },
 	{ .name = "search",
 	  .usage = "WORD...",
 	  .help = "find items; \"a phrase\", AND, OR, NOT and * are understood",

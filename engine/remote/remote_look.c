@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A look at a remote: is it there, is it the pinned one, does it know us, what does it offer. Waits for
+ * the answer at most as long as a connection is waited for.
+ */
+#include "remote/remote_inner.h"
+
+#include "clock.h"
+#include "memory.h"
+
+int remote_look(const struct item_env *env, const struct remote *remote, json_t **ret,
+		struct rye_err *err)
+{
+	auto_remote_link struct remote_link link = { 0 };
+	auto_json json_t *body = json_object(), *info = NULL;
+	struct conn_ask ask = { .type = FRAME_INFO, .body = body };
+	struct rye_err why = { 0 };
+	int r = remote_open_conn(env, remote, &link, err);
+
+	if (r < 0)
+		return r;
+	ask.until = clock_ms() + REMOTE_CONNECT_MS;
+	r = conn_ask(link.conn, &ask, &info, &why);
+	if (r < 0) {
+		rye_wrap(&why, "%s", remote->name);
+		if (err)
+			*err = why;
+	}
+	contact_note(env, remote->name, r < 0 ? &why : NULL, info);
+	if (!r && ret)
+		*ret = steal(&info);
+	return r;
+}
+
+void remote_sentence(const json_t *info, char *ret, size_t size)
+{
+	const json_t *workers = json_object_get(info, "workers");
+	json_int_t n = json_integer_value(workers);
+
+	if (json_is_integer(workers))
+		snprintf(ret, size, "reachable, pinned, knows me, %lld worker%s", (long long)n,
+			 n == 1 ? "" : "s");
+	else
+		snprintf(ret, size, "reachable, pinned, knows me");
+}
