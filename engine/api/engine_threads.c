@@ -362,11 +362,12 @@ static void fork_on_live(void *arg, struct rye_span text)
 	events_output(arg, RYE_STDOUT, text);
 }
 
-/* A directive that a model works through. */
+/* A directive that a model works through; what is carried out elsewhere. */
 static int detach_directive(struct rye *rye, const struct exec_detach *ask, json_t **ret,
 			    struct rye_err *err)
 {
 	const struct fork_ask start = { .ref = ask->ref,
+					.remote = ask->remote,
 					.request = ask->request,
 					.async = ask->async,
 					.wake = call_wake(ask->call),
@@ -402,13 +403,15 @@ int engine_detach(void *arg, const struct exec_detach *ask, json_t **ret, struct
 	/* what a running thread starts belongs to its end */
 	int r = ask->authority ? 0 : threads_may_start(rye->threads, err);
 
-	if (!r && (ask->fork || ask->resume))
+	/* what elsewhere is settled there */
+	if (!r && !ask->remote && (ask->fork || ask->resume))
 		r = fork_settled(&rye->items, ask->ref, err);
 	if (r)
 		return r;
 	if (ask->resume)
 		return detach_resume(arg, ask, ret, err);
-	return ask->fork ? detach_directive(arg, ask, ret, err) : detach_tool(arg, ask, ret, err);
+	return ask->fork || ask->remote ? detach_directive(arg, ask, ret, err) :
+					  detach_tool(arg, ask, ret, err);
 }
 
 bool engine_adopt(void *arg, struct rye_call *call, const char *ref, const json_t *request,

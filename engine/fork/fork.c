@@ -58,8 +58,11 @@ static json_t *fork_reply(const struct fork_ask *ask, const struct launched *lau
 
 	id_split(ask->ref, &id);
 	json_sets(reply, "thread_id", launched->thread_id);
-	json_sets(reply, "directive", id);
-	json_sets(reply, "execution_mode", "fork");
+	if (ask->remote)
+		json_sets(reply, "remote", ask->remote);
+	else
+		json_sets(reply, "directive", id);
+	json_sets(reply, "execution_mode", ask->remote ? "remote" : "fork");
 	json_sets(reply, "state", "running");
 	if (!ask->async)
 		return reply;
@@ -90,10 +93,11 @@ static int fork_launch(struct threads *threads, const struct fork_ask *ask, stru
 {
 	auto_json json_t *more = json_object();
 	struct fork_named named = { ask, more };
-	struct launch start = { .type = ORDERS_DIRECTIVE,
+	bool model = !strncmp(ask->ref, "directive:", strlen("directive:"));
+	struct launch start = { .type = ask->remote ? ORDERS_REMOTE : ORDERS_DIRECTIVE,
 				.ref = ask->ref,
 				.request = ask->request,
-				.grows = "transcript.jsonl",
+				.grows = model ? "transcript.jsonl" : NULL,
 				.parent_id = ask->parent_id,
 				.previous_id = ask->previous_id,
 				.named = fork_fund,
@@ -116,7 +120,9 @@ static int fork_launch(struct threads *threads, const struct fork_ask *ask, stru
 		json_set(more, "chain", json_integer(ask->chain));
 	if (ask->before)
 		json_object_set(more, "before", (json_t *)ask->before);
-	start.stem = stem.data;
+	if (ask->remote)
+		json_sets(more, "remote", ask->remote);
+	start.stem = ask->remote ? NULL : stem.data;
 	start.more = more;
 	return threads_launch(threads, &start, ret, err);
 }

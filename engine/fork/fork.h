@@ -24,7 +24,8 @@ struct fork_env {
  * fork.c: on the side of the one that asks: a worker of the pool, or the runner of a parent.
  */
 struct fork_ask {
-	const char *ref; /* "directive:a/b", its inputs are checked */
+	const char *ref; /* "directive:a/b", its inputs are checked; elsewhere a tool, too */
+	const char *remote; /* where it is carried out; NULL: by a runner here */
 	const json_t *request; /* of the execute primitive, without "async" */
 	bool async; /* not waited for */
 	int wake; /* readable once it is no longer waited for; or -1 */

@@ -164,7 +164,7 @@ static int start_detached(struct run *run, const struct exec_detach *ask, json_t
 {
 	const struct exec_hooks *hooks = run->exec->env.hooks;
 
-	if (ask->fork && !ask->async)
+	if ((ask->fork || ask->remote) && !ask->async)
 		runq_step_aside(run->exec->runq, run->call);
 	return hooks->detach(hooks->arg, ask, ret, err);
 }
@@ -190,6 +190,7 @@ void run_detached(struct run *run, const char *ref)
 	struct rye_err err = { 0 };
 
 	ask.async = request->async;
+	ask.remote = *request->remote ? request->remote : NULL;
 	ask.call = run->call;
 	ask.stem = run->stem;
 	/* of the thread whose model has called it; whatever else holds the run is in the request */
@@ -311,15 +312,13 @@ static int find_remote(const struct run *run, struct rye_err *err)
 {
 	const struct exec_hooks *hooks = run->exec->env.hooks;
 	const char *name = run->request.remote;
-	int r = 0;
 
 	if (!*name)
 		return 0;
 	if (hooks && hooks->remote)
-		r = hooks->remote(hooks->arg, name, err);
-	return r ? r :
-		   rye_fail(err, RYE_UNSUPPORTED,
-			    "Remote execution is not available yet: use target=\"local\"");
+		return hooks->remote(hooks->arg, name, err);
+	return rye_fail(err, RYE_UNSUPPORTED,
+			"Remote execution is not available here: use target=\"local\"");
 }
 
 int run_take_target(struct run *run, bool own, struct rye_err *err)

@@ -79,6 +79,7 @@ struct exec_detach {
 	struct rye_call *call; /* to watch for a cancel while waiting */
 	const char *stem; /* a graph: its thread's id begins with this; NULL: a UUID */
 	const char *authority; /* the request's, or NULL */
+	const char *remote; /* where it is to run, or NULL: here */
 };
 
 struct exec_search {

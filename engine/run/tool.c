@@ -447,7 +447,7 @@ void run_tool(struct run *run)
 	}
 	snprintf(ref, sizeof(ref), "tool:%s", tool.chain->v[0].item->id);
 	run->own_params = tool.params.own_params;
-	if (run->request.async) {
+	if (run->request.async || *run->request.remote) {
 		run_tool_detached(&tool, ref);
 		return;
 	}

@@ -18,6 +18,7 @@ static const struct orders_row orders_rows[] = {
 	{ ORDERS_GRAPH, runner_graph },
 	{ ORDERS_TOOL, runner_tool },
 	{ ORDERS_DIRECTIVE, runner_directive },
+	{ ORDERS_REMOTE, runner_remote },
 };
 
 orders_fn orders_find(const char *type)

@@ -31,6 +31,7 @@ struct runner_wait;
 typedef const char *(*runner_status_fn)(const struct runner_wait *wait);
 int runner_execute(const struct orders *orders, runner_status_fn status);
 int runner_directive(const struct orders *orders); /* runner_directive.c: a model's thread */
+int runner_remote(const struct orders *orders); /* runner_remote.c: a run elsewhere */
 
 /*
  * runner_live.c: what comes out while it runs, into the thread's `live` and into spawn.log.
@@ -77,6 +78,21 @@ void wait_call(struct runner_wait *wait);
 /* After wait_call. The status that a registry's row gets. */
 const char *wait_status(const struct runner_wait *wait);
 void wait_done(struct runner_wait *wait);
+
+/*
+ * runner_job.c: work that is no call of an engine, on a thread of its own.
+ */
+struct runner_job {
+	const struct orders *orders;
+	void (*work)(struct runner_job *job); /* fills in status and outcome */
+	struct live *live;
+	int stop; /* an eventfd: readable once it is to end */
+	char status[32]; /* of the registry's row */
+	struct rye_outcome outcome; /* the job's */
+	_Atomic bool done;
+};
+int runner_job(const struct orders *orders, void (*work)(struct runner_job *job));
+void runner_job_live(void *arg, struct rye_span text); /* arg: the job's live */
 
 /*
  * runner_end.c: the end of the thread: result.json, then the registry's row; the lock goes with the

@@ -63,6 +63,7 @@ struct launched {
 #define ORDERS_TOOL "tool"
 #define ORDERS_GRAPH "graph"
 #define ORDERS_DIRECTIVE "directive"
+#define ORDERS_REMOTE "remote"
 
 struct launch {
 	const char *type; /* of the orders */
@@ -150,6 +151,8 @@ enum thread_has {
 	HAS_LOG = 1 << 13, /* spawn.log */
 	HAS_PARAMS = 1 << 14, /* spawn_params.json: another implementation's request */
 	HAS_DIAGNOSTICS = 1 << 15,
+	HAS_RECEIPT = 1 << 16, /* of a run elsewhere */
+	HAS_REMOTE = 1 << 17, /* how it stands there */
 };
 /* What a thread's directory says of it (thread_read.c): the truth, which its row repeats. */
 struct thread_read {

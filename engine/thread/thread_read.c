@@ -25,6 +25,8 @@ const struct thread_file thread_files[] = {
 	{ "diagnostics.json", HAS_DIAGNOSTICS, true },
 	{ "live", HAS_LIVE, true },
 	{ "output", HAS_OUTPUT, true },
+	{ "receipt.json", HAS_RECEIPT, true },
+	{ "remote", HAS_REMOTE, true },
 	{ "request.json", HAS_REQUEST, true },
 	{ THREAD_RESULT_FILE, HAS_RESULT, true },
 	{ "spawn.log", HAS_LOG, true },

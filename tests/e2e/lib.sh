@@ -192,6 +192,7 @@ errno_text() {
     EBADMSG) echo 'Bad message' ;;
     EEXIST) echo 'File exists' ;;
     EFBIG) echo 'File too large' ;;
+    EHOSTUNREACH) echo 'No route to host' ;;
     EINVAL) echo 'Invalid argument' ;;
     EKEYREJECTED) echo 'Key was rejected by service' ;;
     EISDIR) echo 'Is a directory' ;;

@@ -71,4 +71,32 @@ like 'an unsigned list is refused' "$(error "$(execute '{"item_id":"tool:note","
 fx_sign "$P" config:remotes/remotes
 is 'one that is not among them' "$(error "$(execute '{"item_id":"tool:note","target":"remote:gpu"}')")" "No remote 'gpu'; there are: box, lab"
 not_ok 'nothing has run here' test -e "$P/notes"
+
+# --- one that is not pinned: a thread, whose end says so ---
+reply=$(execute '{"item_id":"tool:note","target":"remote:box"}')
+has 'the run fails' "$(error "$reply")" 'box is not pinned' 'ryefs remote add box'
+id=$(jq -r .thread_id <<<"$reply")
+like 'it is a thread' "$id" '^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-'
+is 'that has ended' "$(cat "$M/state/threads/$id/status" "$M/state/threads/$id/wait" | xargs)" 'error error'
+like 'with its reason' "$(cat "$M/state/threads/$id/error")" '^box is not pinned'
+is 'its reply says where' "$(jq -c '[.remote,.execution_mode]' <<<"$reply")" '["box","remote"]'
+is 'no order of it is kept' "$(ls "$M/remotes/box/threads")" ''
+reply=$(converse "$M/remotes/box/tools/note/async")
+id=$(jq -r .thread_id <<<"$reply")
+is 'async answers at once' "$(jq -c '[.status,.async,.remote]' <<<"$reply")" '["running",true,"box"]'
+is 'and ends as it does' "$(cat "$M/state/threads/$id/wait")" error
+like 'a directive, too' "$(error "$(converse "$M/remotes/box/directives/hello/fork")")" '^box is not pinned'
+
+# --- one that is pinned, of which nothing is heard ---
+"$RYEFS" node init "$T/node" --system "$S" >/dev/null
+remote() { timeout 60 "$RYEFS" remote "$@" --project "$P" --user "$U" --system "$S" 2>&1; }
+like 'a node is pinned' "$(remote add --yes node "command:$RYEFS node --stdio $T/node")" 'node is pinned'
+like 'it has to know us' "$(error "$(execute '{"item_id":"tool:note","target":"remote:node"}')")" \
+  '^node does not know your key .*ryefs node admit --dir [^ ]*/node [0-9a-f]{16}$'
+ok 'and does' "$RYEFS" node admit --dir "$T/node" "$(ls "$T/node/asked" | sed 's/[.]pem$//')" --system "$S"
+mv "$T/node" "$T/gone"
+like 'one that is gone' "$(error "$(execute '{"item_id":"tool:note","target":"remote:node"}')")" '^node.*; the order was not sent$'
+errno 'the errno of the write' EHOSTUNREACH bash -c "echo '{}' >'$M/remotes/node/tools/note/run'"
+like 'its status says so' "$(cat "$M/remotes/node/status")" '^unreachable, tried [0-9]+ s ago: node'
+not_ok 'nothing has run here, still' test -e "$P/notes"
 finish

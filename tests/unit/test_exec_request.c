@@ -315,7 +315,8 @@ static void rest_of_the_matrix(void **state)
 	struct exec_place *p = *state;
 
 	exec_shell(p, "t/a.yaml", "echo hi", "");
-	refuses(p, "tool:t/a", "\"target\":\"remote:x\"", "^Remote execution is not available yet");
+	refuses(p, "tool:t/a", "\"target\":\"remote:x\"",
+		"^Remote execution is not available here");
 	refuses(p, "tool:t/a", "\"async\":true", "async is not available yet");
 	refuses(p, "tool:t/a", "\"dry_run\":1", "dry_run must be true or false");
 	refuses(p, "directive:d", "\"target\":\"remote\"",

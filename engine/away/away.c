@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A remote thread from its orders to its end. Before the node has the order a failure is the end; once it
+ * has, a cut is not: the same order is sent again, and what came out meanwhile follows. What the thread was
+ * asked to do there goes on without us.
+ */
+#include "away/away_inner.h"
+
+#include "base/io.h"
+#include "clock.h"
+#include "memory.h"
+#include "scope.h"
+#include "str.h"
+
+#include <poll.h>
+
+/* Between two tries to connect again, at first and at most. */
+#define AWAY_AGAIN_MS 500
+#define AWAY_AGAIN_MAX_MS 30000
+
+bool away_stopped(const struct away *away)
+{
+	struct pollfd stop = { .fd = away->ask->stop, .events = POLLIN };
+
+	return poll(&stop, 1, 0) > 0;
+}
+
+void away_tell(const struct away *away, const char *state)
+{
+	auto_buf struct rye_buf line = RYE_BUF_INIT;
+	char now[40];
+
+	clock_iso_us(now);
+	buf_addf(&line, "%s %s, heard %s\n", away->remote.name, state, now);
+	if (!line.failed)
+		io_replace_at(away->ask->dir, "remote", (struct rye_span){ line.data, line.len },
+			      0600);
+}
+
+static int away_connect(struct away *away, struct rye_err *err)
+{
+	remote_link_done(&away->link);
+	return remote_open_conn(away->items, &away->remote, &away->link, err);
+}
+
+/* Until the run is over there, or the connection is cut. */
+static int away_go(struct away *away, struct away_end *ret, struct rye_err *err)
+{
+	int r = away->link.conn ? 0 : away_connect(away, err);
+
+	if (!r)
+		r = away_send(away, err);
+	if (r)
+		return r;
+	away_tell(away, json_str(away->stands, "state"));
+	if (!away_over(away))
+		r = away_follow(away, err);
+	if (!r && !away_over(away))
+		r = away_send(away, err); /* the same again: how it stands now */
+	return r ? r : away_take(away, ret, err);
+}
+
+/* Only a connection that is no more is worth another try. */
+static bool away_is_cut(const struct away *away, const struct rye_err *err)
+{
+	return away->accepted && (err->code == RYE_UNREACHABLE || err->code == RYE_TIMEOUT);
+}
+
+static bool away_pause(const struct away *away, int64_t ms)
+{
+	struct pollfd stop = { .fd = away->ask->stop, .events = POLLIN };
+
+	return poll(&stop, 1, (int)ms) == 0;
+}
+
+static int away_carry_out(struct away *away, struct away_end *ret, struct rye_err *err)
+{
+	int64_t pause = AWAY_AGAIN_MS;
+	int r = away_open(away, err);
+
+	if (!r)
+		r = away_connect(away, err);
+	if (!r)
+		r = away_order(away, err);
+	if (r)
+		return r;
+	for (;;) {
+		r = away_go(away, ret, err);
+		if (!r || !away_is_cut(away, err))
+			break;
+		away_tell(away, "cannot be reached");
+		remote_link_done(&away->link);
+		/* told to end while it cannot be told: it is left as it is there */
+		if (!away_pause(away, pause))
+			break;
+		pause = pause * 2 < AWAY_AGAIN_MAX_MS ? pause * 2 : AWAY_AGAIN_MAX_MS;
+		*err = (struct rye_err){ 0 };
+	}
+	if (r && !away->accepted)
+		away_order_drop(away);
+	return r;
+}
+
+static void away_failed(const struct away *away, const struct rye_err *err, struct away_end *ret)
+{
+	/* what is refused names what mends it, and nothing may stand behind that */
+	bool unsent = !away->accepted && err->code == RYE_UNREACHABLE;
+	auto_json json_t *doc = json_object();
+
+	json_sets(doc, "status", "error");
+	json_sets(doc, "code", rye_code_name(err->code));
+	json_set(doc, "error",
+		 json_sprintf("%s%s", err->msg, unsent ? "; the order was not sent" : ""));
+	ret->outcome.code = err->code;
+	ret->outcome.reply = json_blob(doc, false);
+	snprintf(ret->status, sizeof(ret->status), "error");
+}
+
+void away_run(const struct away_ask *ask, struct away_end *ret)
+{
+	struct away away = { .ask = ask,
+			     .id = json_str(ask->doc, "thread_id"),
+			     .request = json_object_get(ask->doc, "request"),
+			     .transcript = -1 };
+	struct rye_err err = { 0 };
+
+	*ret = (struct away_end){ .status = "" };
+	if (away_carry_out(&away, ret, &err))
+		away_failed(&away, &err, ret);
+	away_close(&away);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The end of a run that was carried out elsewhere: its receipt has to be one of the pinned node, for this
+ * very order, and the result the one that the receipt names. What does not fit is not shown as a result.
+ */
+#include "away/away_inner.h"
+
+#include "base/io.h"
+#include "base/sha.h"
+#include "bounds.h"
+#include "memory.h"
+#include "scope.h"
+#include "str.h"
+
+#include <string.h>
+
+/* Of the thread there, beside its result; of a tool there are none. */
+static const char *const end_files[] = { "thread.json", "capabilities.md", "diagnostics.json" };
+
+static int end_write(const struct away *away, const char *name, const struct rye_blob *text,
+		     struct rye_err *err)
+{
+	int r = io_replace_at(away->ask->dir, name, (struct rye_span){ text->data, text->len },
+			      0600);
+
+	return r < 0 ? rye_fail_sys(err, -r, "%s", name) : 0;
+}
+
+static int end_receipt(const struct away *away, struct receipt *ret, struct rye_err *err)
+{
+	const struct receipt_want want = { &away->link.pin.key, away->id, away->order.sha };
+	const char *text = json_str(away->stands, "receipt");
+	auto_blob struct rye_blob *kept = rye_blob_new(text, strlen(text));
+	int r;
+
+	if (!*text)
+		return rye_fail(err, RYE_UNSIGNED,
+				"%s says that the run is over, without a receipt",
+				away->remote.name);
+	r = receipt_read(span_of(text), ret, err);
+	if (!r)
+		r = receipt_check(ret, &want, err);
+	if (r)
+		return rye_wrap(err, "%s: the receipt", away->remote.name);
+	return kept ? end_write(away, "receipt.json", kept, err) : memory_fail(err);
+}
+
+static int end_result(struct away *away, const struct receipt *receipt, struct rye_blob **ret,
+		      struct rye_err *err)
+{
+	char sha[SHA_HEX];
+	int r = away_fetch(away, "result.json", ret, err);
+
+	if (r)
+		return r;
+	sha256_hex((struct rye_span){ (*ret)->data, (*ret)->len }, sha);
+	if (!strcmp(sha, receipt->result))
+		return 0;
+	rye_blob_unref(*ret);
+	*ret = NULL;
+	return rye_fail(err, RYE_MODIFIED, "%s: the result is not the one that its receipt names",
+			away->remote.name);
+}
+
+/* Of a run that has no result: refused, lost, cancelled before it began. */
+static struct rye_blob *end_sentence(const struct away *away, const struct receipt *receipt)
+{
+	auto_json json_t *doc = json_object();
+	const char *state = json_str(away->stands, "state");
+
+	json_sets(doc, "status", "error");
+	if (!strcmp(state, "lost"))
+		json_set(doc, "error",
+			 json_sprintf("%s: the worker has not been heard since %s; what the tool "
+				      "did until then is not known; it was not started again",
+				      away->remote.name, json_str(away->stands, "heard")));
+	else
+		json_set(doc, "error",
+			 json_sprintf("%s: %s", away->remote.name,
+				      *receipt->reason ? receipt->reason : state));
+	return json_blob(doc, false);
+}
+
+static enum rye_code end_code(const struct rye_blob *reply)
+{
+	auto_json json_t *doc = json_parse((struct rye_span){ reply->data, reply->len },
+					   JSON_LOAD_LAST_WINS, "result.json", NULL);
+	enum rye_code code = rye_code_named(json_str(doc, "code"));
+
+	if (doc && strcmp(json_str(doc, "status"), "error") != 0)
+		return RYE_OK;
+	return code == RYE_OK ? RYE_TOOL_FAILED : code;
+}
+
+static int end_others(struct away *away, struct rye_err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(end_files) && !r; i++) {
+		auto_blob struct rye_blob *text = NULL;
+
+		r = away_fetch(away, end_files[i], &text, err);
+		if (r == -(int)RYE_NOT_FOUND)
+			r = 0;
+		else if (!r)
+			r = end_write(away, end_files[i], text, err);
+	}
+	return r;
+}
+
+int away_take(struct away *away, struct away_end *ret, struct rye_err *err)
+{
+	auto_receipt struct receipt receipt = { .gen = 0 };
+	bool lost = !strcmp(json_str(away->stands, "state"), "lost");
+	int r = lost ? 0 : end_receipt(away, &receipt, err);
+
+	if (!r && *receipt.result)
+		r = end_result(away, &receipt, &ret->outcome.reply, err);
+	if (!r && *receipt.result)
+		r = end_others(away, err);
+	if (r)
+		return r;
+	if (*receipt.result) {
+		r = away_fetch(away, "output", &ret->outcome.output, err);
+		if (r && r != -(int)RYE_NOT_FOUND)
+			return r;
+	} else {
+		ret->outcome.reply = end_sentence(away, &receipt);
+	}
+	if (!ret->outcome.reply)
+		return memory_fail(err);
+	ret->outcome.code = end_code(ret->outcome.reply);
+	snprintf(ret->status, sizeof(ret->status), "%s",
+		 *receipt.result ? receipt.status :
+		 lost		 ? "error" :
+				   json_str(away->stands, "state"));
+	if (!strcmp(ret->status, "refused"))
+		snprintf(ret->status, sizeof(ret->status), "error");
+	return 0;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * away_inner.h: what the files of away/ share. All of it belongs to one thread of the runner.
+ */
+#ifndef RYE_AWAY_AWAY_INNER_H
+#define RYE_AWAY_AWAY_INNER_H
+
+#include "away/away.h"
+#include "item/item.h"
+#include "order/order.h"
+#include "remote/remote.h"
+
+struct away {
+	const struct away_ask *ask;
+	const char *id; /* of the thread, and of the order */
+	const json_t *request;
+	struct rye *rye;
+	const struct item_env *items;
+	struct remote remote;
+	struct remote_link link; /* .conn NULL: there is none now */
+	struct rye_blob *envelope; /* the order's bytes, as they lie in the outbox */
+	struct order order; /* the same, read */
+	int64_t live, story; /* bytes of live and transcript.jsonl that are here */
+	int transcript; /* the file; -1: the run has none */
+	bool accepted; /* the node has the order: it may run, whatever becomes of the connection */
+	bool cancelled; /* and the node was told so */
+	json_t *stands; /* what the node says of the run; NULL: nothing yet */
+};
+
+/* away_open.c */
+int away_open(struct away *away, struct rye_err *err);
+void away_close(struct away *away);
+
+/* away.c. Was it asked to end? */
+bool away_stopped(const struct away *away);
+/* The line of the file `remote`: how the run stands there. */
+void away_tell(const struct away *away, const char *state);
+
+/*
+ * away_order.c: the order, and the outbox of the remote, where its bytes lie from before they are sent:
+ * after a cut the same ones are sent again.
+ */
+int away_order(struct away *away, struct rye_err *err);
+void away_order_drop(const struct away *away); /* it was never sent: nothing of it is known there */
+
+/*
+ * away_wire.c: what is asked of the node over the connection that there is. RYE_UNREACHABLE: it was cut.
+ */
+int away_send(struct away *away, struct rye_err *err); /* the order; sets accepted, stands */
+int away_follow(struct away *away, struct rye_err *err); /* returns when the run is over there */
+/* A file of the run's thread there; RYE_NOT_FOUND: it has none. */
+int away_fetch(struct away *away, const char *name, struct rye_blob **ret, struct rye_err *err);
+/* Is it over, by what the node says? */
+bool away_over(const struct away *away);
+
+/*
+ * away_end.c: the files that tell the end, the receipt, and the outcome.
+ */
+int away_take(struct away *away, struct away_end *ret, struct rye_err *err);
+
+#endif
