@@ -12,6 +12,7 @@
 #include "memory.h"
 #include "process/process.h"
 #include "record/record.h"
+#include "remote/remote.h"
 #include "run/run.h"
 #include "str.h"
 
@@ -350,6 +351,7 @@ void engine_thread_deleted(void *arg, const char *id)
 	const struct fork_env where = { rye->threads, &rye->items, rye->opt.project };
 
 	fork_forget(&where, id);
+	remote_view_forget(&rye->items, id);
 }
 
 static void fork_on_begun(void *arg, const char *id)

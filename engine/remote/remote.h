@@ -119,5 +119,7 @@ int remote_view_file(const struct item_env *env, const char *remote, const char 
 /* The threads of this project that it was asked to carry out: those whose order lies in its outbox. */
 int remote_view_threads(const struct item_env *env, const char *remote, rye_name_fn fn, void *arg,
 			struct rye_err *err);
+/* A thread was deleted: its order goes, too. */
+void remote_view_forget(const struct item_env *env, const char *id);
 
 #endif

@@ -182,3 +182,22 @@ int remote_view_threads(const struct item_env *env, const char *remote, rye_name
 			break;
 	return 0;
 }
+
+void remote_view_forget(const struct item_env *env, const char *id)
+{
+	auto_json json_t *names = NULL;
+	const json_t *name;
+	size_t i;
+
+	/* orders have the ids of UUIDs: what has another form is no file's name here */
+	if (strchr(id, '/') || remote_names(env, &names, NULL))
+		return;
+	json_array_foreach(names, i, name) {
+		auto_close int state = remote_state_dir(env, json_string_value(name), false);
+		auto_close int dir =
+			state < 0 ? -1 : io_open_beneath(state, "outbox", O_RDONLY | O_DIRECTORY);
+
+		if (dir >= 0)
+			unlinkat(dir, id, 0);
+	}
+}

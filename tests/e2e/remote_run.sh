@@ -85,6 +85,12 @@ reply=$(converse "$M/remotes/box/tools/note/async")
 id=$(jq -r .thread_id <<<"$reply")
 is 'async answers at once' "$(jq -c '[.status,.async,.remote]' <<<"$reply")" '["running",true,"box"]'
 is 'and ends as it does' "$(cat "$M/state/threads/$id/wait")" error
+mkdir -p "$P/.ai/state/remotes/box/outbox"
+echo '{}' >"$P/.ai/state/remotes/box/outbox/$id"
+is 'what an order lies of is a thread of the remote' "$(readlink "$M/remotes/box/threads/$id")" "../../../state/threads/$id"
+is 'and leads to it' "$(cat "$M/remotes/box/threads/$id/status")" error
+echo delete >"$M/state/threads/$id/ctl"
+is 'a deleted one is none' "$(ls "$M/remotes/box/threads")" ''
 like 'a directive, too' "$(error "$(converse "$M/remotes/box/directives/hello/fork")")" '^box is not pinned'
 
 # --- one that is pinned, of which nothing is heard ---
