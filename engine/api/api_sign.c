@@ -134,7 +134,7 @@ int rye_drop(struct rye *rye, const struct rye_put *put, struct rye_err *err)
 	int r;
 
 	if (rye->opt.no_sign)
-		return api_sign_refuse("removing items", err);
+		return options_no_sign("removing items", err);
 	if (!what.space)
 		return rye_fail(err, RYE_NOT_FOUND, "there is no such space");
 	r = sign_drop(&what, err);

@@ -16,10 +16,13 @@
 #include <stddef.h>
 #include <stdio.h>
 
+/* The run functions of the table in verb_table.c, one file each. */
+struct cli;
+typedef int cli_fn(struct cli *cli);
 extern cli_fn verb_complete, verb_completion, verb_diff, verb_doctor, verb_edit, verb_execute;
 extern cli_fn verb_fetch, verb_init, verb_keygen, verb_keys, verb_list, verb_log, verb_mcp;
 extern cli_fn verb_merge, verb_minder, verb_mv, verb_new, verb_node, verb_remote, verb_rm;
-extern cli_fn verb_search, verb_secret, verb_sign, verb_skill, verb_table, verb_thread_run;
+extern cli_fn verb_search, verb_secret, verb_sign, verb_skill, verb_thread_run;
 extern cli_fn verb_threads, verb_trust, verb_umount, verb_untrust, verb_verify, verb_watch;
 
 /* cli.c: one invocation: its options, how it speaks and how it ends. */

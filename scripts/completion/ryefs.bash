@@ -25,13 +25,8 @@ _ryefs_member() {
 
 _ryefs() {
   local cur prev words cword verb
-  local verbs="mount completion diff doctor edit execute fetch init keygen keys list mcp new search secret sign threads trust umount untrust verify"
+  local verbs="mount completion diff doctor edit execute fetch init keygen keys list log mcp mv new node remote rm search secret sign skill threads trust umount untrust verify watch"
   local shared="--project --user --system --env --compat --venv --color --json --quiet --help"
-  local verbs="mount diff doctor edit execute fetch init keygen keys mcp new search secret sign skill threads trust umount untrust verify"
-  local verbs="mount diff doctor edit execute fetch init keygen keys log mcp mv new rm search secret sign threads trust umount untrust verify"
-  local verbs="mount diff doctor edit execute fetch init keygen keys log mcp mv new rm search secret sign threads trust umount untrust verify watch"
-  local verbs="mount diff doctor edit execute fetch init keygen keys mcp new node remote search secret sign threads trust umount untrust verify"
-  local shared="--project --user --system --env --compat --venv --json --quiet --help"
   local options="userspace= system= ro norun nosign coverage= devmode wait= jobs= sandbox= trust_callers= venv env= list= spaces= xattr allow_other"
   # from the line itself: bash has split its own words at colons
   read -ra words <<<"${COMP_LINE:0:COMP_POINT}"
@@ -89,14 +84,13 @@ _ryefs() {
       mcp) shared+=" --space --yes --http --port --token --unix --read-only --allow-sign --aliases --no-prompts --no-resources" ;;
       mv) shared+=" --dry-run --space" ;;
       new) shared+=" --dry-run --lang --space" ;;
-      rm) shared+=" --dry-run --space --yes" ;;
       node) shared+=" --as --dir --owner --stdio" ;;
       remote) shared+=" --again --yes" ;;
+      rm) shared+=" --dry-run --space --yes" ;;
       search) shared+=" --limit" ;;
       sign) shared+=" --all --force --interactive --space --take-over" ;;
-      threads) shared+=" --of --older --running --since --yes" ;;
       skill) shared+=" --expect --frozen --space --with-deps --yes" ;;
-      trust) shared+=" --owner --yes" ;;
+      threads) shared+=" --of --older --running --since --yes" ;;
       trust) shared+=" --owner --scope --yes" ;;
       verify) shared+=" --all --changed-since --sarif" ;;
       watch) shared+=" --run" ;;

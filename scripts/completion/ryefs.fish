@@ -33,9 +33,9 @@ complete -c ryefs -n __ryefs_first -a log -d 'who signed an item, and when'
 complete -c ryefs -n __ryefs_first -a mcp -d 'be an MCP server, make items of others'
 complete -c ryefs -n __ryefs_first -a mv -d 'give an item another id'
 complete -c ryefs -n __ryefs_first -a new -d 'begin an item'
-complete -c ryefs -n __ryefs_first -a rm -d 'take an item away'
 complete -c ryefs -n __ryefs_first -a node -d 'let other machines send runs here'
 complete -c ryefs -n __ryefs_first -a remote -d 'machines that runs may go to'
+complete -c ryefs -n __ryefs_first -a rm -d 'take an item away'
 complete -c ryefs -n __ryefs_first -a search -d 'find items'
 complete -c ryefs -n __ryefs_first -a secret -d 'values for items that ask'
 complete -c ryefs -n __ryefs_first -a sign -d 'sign items'
@@ -47,12 +47,9 @@ complete -c ryefs -n __ryefs_first -a untrust -d 'stop trusting a key'
 complete -c ryefs -n __ryefs_first -a verify -d 'check signatures'
 complete -c ryefs -n __ryefs_first -a watch -d 'sign what you save'
 
-complete -c ryefs -n '__ryefs_verb diff edit execute fetch sign verify' -fa '(__ryefs_refs)'
 complete -c ryefs -n '__ryefs_verb threads' -fa 'list show tail wait tree cost cancel kill delete prune say limit handoff resume verify (__ryefs_member id threads)'
 complete -c ryefs -n '__ryefs_verb completion' -fa 'bash fish zsh'
-complete -c ryefs -n '__ryefs_verb diff edit execute fetch log mv rm sign verify' -fa '(__ryefs_refs)'
 complete -c ryefs -n '__ryefs_verb diff edit execute fetch log mv rm sign verify watch' -fa '(__ryefs_refs)'
-complete -c ryefs -n '__ryefs_verb threads' -fa 'list show tail wait tree cost cancel kill delete say limit handoff resume verify (__ryefs_member id threads)'
 complete -c ryefs -n '__ryefs_verb mcp' -fa 'serve add list refresh remove (__ryefs_member name mcp list)'
 complete -c ryefs -n '__ryefs_verb new' -fa 'tool directive knowledge graph http mcp'
 complete -c ryefs -n '__ryefs_verb node' -fa 'init admit list remove (__ryefs_member fingerprint node list)'
@@ -102,23 +99,19 @@ complete -c ryefs -n '__ryefs_verb skill' -fa 'list add diff export remove'
 complete -c ryefs -n '__ryefs_verb skill' -l expect -x
 complete -c ryefs -n '__ryefs_verb skill' -l frozen
 complete -c ryefs -n '__ryefs_verb skill' -l with-deps
-complete -c ryefs -n '__ryefs_verb edit mcp new sign skill' -l space -xa 'project user'
-complete -c ryefs -n '__ryefs_verb edit log mcp mv new rm sign' -l space -xa 'project user'
+complete -c ryefs -n '__ryefs_verb edit log mcp mv new rm sign skill' -l space -xa 'project user'
 complete -c ryefs -n '__ryefs_verb keygen' -l forget-secrets
 complete -c ryefs -n '__ryefs_verb threads' -l running -d 'not ended'
 complete -c ryefs -n '__ryefs_verb threads' -l since -x
 complete -c ryefs -n '__ryefs_verb threads' -l of -xa '(__ryefs_refs)'
 complete -c ryefs -n '__ryefs_verb threads' -l older -x
-complete -c ryefs -n '__ryefs_verb trust keygen' -l owner -x
-complete -c ryefs -n '__ryefs_verb edit mcp threads trust' -s y -l yes
+complete -c ryefs -n '__ryefs_verb edit mcp remote rm skill threads trust' -s y -l yes
 complete -c ryefs -n '__ryefs_verb trust' -l scope -x -d 'for this alone'
 complete -c ryefs -n '__ryefs_verb verify' -l changed-since -x -d 'what git says was changed'
 complete -c ryefs -n '__ryefs_verb verify' -l sarif -d 'for code hosts'
 complete -c ryefs -n '__ryefs_verb watch' -l run -d 'run what was signed'
-complete -c ryefs -n '__ryefs_verb edit mcp rm trust' -s y -l yes
 complete -c ryefs -n '__ryefs_verb node trust keygen' -l owner -x
 complete -c ryefs -n '__ryefs_verb node' -l as -x -d 'for one key alone'
 complete -c ryefs -n '__ryefs_verb node' -l dir -rFa '(__fish_complete_directories)' -d 'of the node'
 complete -c ryefs -n '__ryefs_verb node' -l stdio -d 'be the node'
 complete -c ryefs -n '__ryefs_verb remote' -l again -d 'look at the key anew'
-complete -c ryefs -n '__ryefs_verb edit mcp remote trust' -s y -l yes

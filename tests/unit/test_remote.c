@@ -34,7 +34,7 @@ static int setup(void **state)
 	place_open(p, false);
 	snprintf(world->dir, sizeof(world->dir), "%s/node", p->base);
 	if (keystore_generate(p->spaces, false, NULL, world->own, &err) ||
-	    keystore_trust(&p->env, "self", "me", fp, &err) ||
+	    keystore_trust(&p->env, "self", "me", NULL, fp, &err) ||
 	    node_init(world->dir, fp, &is_new, &err) || node_open(world->dir, &world->node, &err))
 		fail_msg("%s", err.msg);
 	assert_true(is_new);

@@ -189,7 +189,7 @@ static void links(void **state)
 		{ "l", "..", false },	      { "l", "/etc/passwd", false },
 		{ "l", "", false },	      { "l", "a/../../b", false },
 		{ "d/e/l", "../../x", true }, { "d/e/l", "../f/../../x", false },
-		{ "l", "a/..", false },
+		{ "l", "a/..", false },	      { "d/l", "a/../b", false },
 	};
 	auto_snapshot struct snapshot *snapshot = NULL;
 	struct place p;

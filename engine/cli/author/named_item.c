@@ -111,7 +111,7 @@ int named_item_find(struct cli *cli, int operand, named_none_fn *none, struct na
 		return status;
 	if (cli->opt.space && strcmp(cli->opt.space, "project") && strcmp(cli->opt.space, "user"))
 		return cli_misuse(cli, "--space %s: wanted project or user", cli->opt.space);
-	rows = ref_verdicts(cli->rye, ret->ref, &err);
+	rows = ref_verdicts(cli, ret->ref, &err);
 	if (!rows || !json_array_size(rows))
 		return none ? none(cli, &err, ret->ref) : cli_fail(cli, &err, ret->ref);
 	row = named_choose(cli, rows);

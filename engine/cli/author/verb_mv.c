@@ -129,7 +129,7 @@ static bool move_is_same(const struct move *move)
 /* In the same space it stays; in another it is hidden, or hides. */
 static int move_look(struct move *move)
 {
-	auto_json json_t *rows = ref_verdicts(move->cli->rye, move->to, NULL);
+	auto_json json_t *rows = ref_verdicts(move->cli, move->to, NULL);
 	const char *space = named_space(move->item.space);
 	const json_t *row;
 	size_t i;

@@ -40,7 +40,7 @@ static int rm_ask(const struct rm_wish *wish)
 /* The same name in a weaker space counts from now on. */
 static void rm_note_uncovered(const struct rm_wish *wish)
 {
-	auto_json json_t *rows = ref_verdicts(wish->cli->rye, wish->item.ref, NULL);
+	auto_json json_t *rows = ref_verdicts(wish->cli, wish->item.ref, NULL);
 	const json_t *row = json_array_get(rows, 0);
 
 	if (row)

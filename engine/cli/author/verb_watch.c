@@ -233,7 +233,7 @@ static bool watch_is_seen(const struct watching *watching, const char *path)
 
 static void watch_look(const struct watching *watching, const char *ref, const char *space)
 {
-	auto_json json_t *rows = ref_verdicts(watching->cli->rye, ref, NULL);
+	auto_json json_t *rows = ref_verdicts(watching->cli, ref, NULL);
 	const json_t *row = json_find(rows, "space", space);
 	const char *path = json_str(row, "path");
 	bool good = json_flag(row, "ok", false);
@@ -308,7 +308,7 @@ static int watch_read_ref(struct watching *watching)
 
 	if (status != CLI_OK)
 		return status;
-	rows = ref_verdicts(cli->rye, watching->ref, &err);
+	rows = ref_verdicts(cli, watching->ref, &err);
 	return rows ? CLI_OK : cli_fail(cli, &err, watching->ref);
 }
 

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct adding {
+struct skill_adding {
 	struct cli *cli;
 	struct skill_place place;
 	struct folder folder;
@@ -28,7 +28,7 @@ struct adding {
 	struct rye_buf text; /* the manifest */
 };
 
-static void adding_done(struct adding *adding)
+static void adding_done(struct skill_adding *adding)
 {
 	folder_done(&adding->folder);
 	skill_done(&adding->was);
@@ -38,7 +38,7 @@ static void adding_done(struct adding *adding)
 /* ---- where from ---- */
 
 /* A directory, or the name of a folder that lies in the workspace already. */
-static int adding_open(struct adding *adding, int *ret)
+static int adding_open(struct skill_adding *adding, int *ret)
 {
 	struct cli *cli = adding->cli;
 	const char *word = cli->argv[1];
@@ -55,7 +55,7 @@ static int adding_open(struct adding *adding, int *ret)
 	return CLI_OK;
 }
 
-static void adding_compare(struct adding *adding, int from)
+static void adding_compare(struct skill_adding *adding, int from)
 {
 	auto_close int own = skill_open_folder(adding->place.info.fd, adding->name);
 	struct stat a, b;
@@ -65,7 +65,7 @@ static void adding_compare(struct adding *adding, int from)
 }
 
 /* What was signed before, if that still verifies. */
-static void adding_before(struct adding *adding)
+static void adding_before(struct skill_adding *adding)
 {
 	auto_blob struct rye_blob *text = NULL, *bare = NULL;
 	auto_json json_t *data = NULL;
@@ -117,7 +117,8 @@ static void put_file(struct rye_buf *text, const struct folder_file *file)
 		 file->x ? ", x: true" : "");
 }
 
-static int adding_write_manifest(struct adding *adding, const json_t *front, struct rye_err *err)
+static int adding_write_manifest(struct skill_adding *adding, const json_t *front,
+				 struct rye_err *err)
 {
 	auto_skill struct skill checked = { 0 };
 	auto_json json_t *data = NULL;
@@ -136,7 +137,7 @@ static int adding_write_manifest(struct adding *adding, const json_t *front, str
 	return data ? skill_read(data, adding->name, &checked, err) : -(int)RYE_UNPARSABLE;
 }
 
-static int adding_read(struct adding *adding, int from, struct rye_err *err)
+static int adding_read(struct skill_adding *adding, int from, struct rye_err *err)
 {
 	const struct folder_file *text;
 	auto_json json_t *front = NULL;
@@ -164,7 +165,7 @@ static int adding_read(struct adding *adding, int from, struct rye_err *err)
 
 /* ---- the yes ---- */
 
-static void adding_diff(const struct adding *adding)
+static void adding_diff(const struct skill_adding *adding)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	auto_free char *old = NULL;
@@ -178,7 +179,7 @@ static void adding_diff(const struct adding *adding)
 		out_text(stdout, text.data);
 }
 
-static int adding_ask(struct adding *adding)
+static int adding_ask(struct skill_adding *adding)
 {
 	struct cli *cli = adding->cli;
 	const char *expect = cli->opt.expect;
@@ -229,7 +230,7 @@ static int put_files(const struct folder *folder, int dir)
 }
 
 /* Whole, then in the place of what was: for a moment it is refused, never half. */
-static int put_folder(const struct adding *adding, int skills)
+static int put_folder(const struct skill_adding *adding, int skills)
 {
 	char stage[SKILL_NAME_MAX + 32];
 	auto_close int dir = -1;
@@ -255,7 +256,7 @@ static void put_attributes(int skills)
 	io_create_at(skills, ".gitattributes", SPAN("* -text\n"), 0644);
 }
 
-static int adding_write(struct adding *adding, struct rye_err *err)
+static int adding_write(struct skill_adding *adding, struct rye_err *err)
 {
 	int ai = adding->place.info.fd;
 	int r = io_mkdirs_at(ai, "skills", 0755);
@@ -282,7 +283,7 @@ static int adding_write(struct adding *adding, struct rye_err *err)
 
 int skill_add_word(struct cli *cli)
 {
-	__attribute__((cleanup(adding_done))) struct adding adding = { .cli = cli };
+	__attribute__((cleanup(adding_done))) struct skill_adding adding = { .cli = cli };
 	struct rye_err err = { 0 };
 	auto_close int from = -1;
 	int status = cli_open(cli, CLI_PROJECT);

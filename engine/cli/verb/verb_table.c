@@ -117,6 +117,7 @@ static const struct cli_verb verbs[] = {
 	  .more = REFS
 	  "Where git has the file, of each commit that changed it, under the names that it had;\n"
 	  "else of the file as it is. A commit's author is what git says, a key what was verified.",
+	  .examples = "ryefs log sample/house-rules",
 	  .min = 1,
 	  .max = 1,
 	  .seek = "ryefs search '*'",
@@ -161,6 +162,7 @@ static const struct cli_verb verbs[] = {
 	  "NEW is an id, or a directory with a slash behind it. The fields that say where the item\n"
 	  "lies are written anew. What lies at NEW stays; an item that does not verify is not\n"
 	  "moved. Which items name the old id is told. Killed half-way, the same call goes on.",
+	  .examples = "ryefs mv sample/house-rules sample/rules-of-the-house --dry-run",
 	  .min = 2,
 	  .max = 2,
 	  .seek = "ryefs search '*'",
@@ -179,15 +181,6 @@ static const struct cli_verb verbs[] = {
 	  .max = 2,
 	  .traits = CLI_WRITES,
 	  .run = verb_new },
-	{ .name = "rm",
-	  .usage = "REF",
-	  .help = "take an item away, and say which others name it",
-	  .more = REFS "You are asked; without a terminal --yes is that yes.",
-	  .min = 1,
-	  .max = 1,
-	  .seek = "ryefs search '*'",
-	  .traits = CLI_REFS | CLI_WRITES | CLI_OPENS,
-	  .run = verb_rm },
 	{ .name = "node",
 	  .usage = "init [DIR] | admit KEY [NAME=VALUE...] | list | remove FINGERPRINT |\n"
 		   "       --stdio [DIR]",
@@ -196,6 +189,8 @@ static const struct cli_verb verbs[] = {
 		  "connection. KEY is the fingerprint of a key that has asked, or a key file. NAME is\n"
 		  "allow, signers, env, jobs, queued, bytes, push, seconds, spend_month or expires.\n"
 		  "The node lies in ~/.local/share/ryefs/node, or where --dir or $RYE_NODE says.",
+	  .examples = "ryefs node init\n"
+		      "ryefs node list",
 	  .max = -1,
 	  .seek = "ryefs node list",
 	  .run = verb_node },
@@ -206,10 +201,21 @@ static const struct cli_verb verbs[] = {
 		  "that is not configured is written to your remotes/remotes. URL is\n"
 		  "ssh://[USER@]HOST[:PORT][/DIR] or command:PROGRAM ARG... . --again looks anew.\n"
 		  "list reads files alone; status connects.",
+	  .examples = "ryefs remote list",
 	  .max = -1,
 	  .seek = "ryefs remote list",
 	  .traits = CLI_WRITES,
 	  .run = verb_remote },
+	{ .name = "rm",
+	  .usage = "REF",
+	  .help = "take an item away, and say which others name it",
+	  .more = REFS "You are asked; without a terminal --yes is that yes.",
+	  .examples = "ryefs rm sample/house-rules --dry-run",
+	  .min = 1,
+	  .max = 1,
+	  .seek = "ryefs search '*'",
+	  .traits = CLI_REFS | CLI_WRITES | CLI_OPENS,
+	  .run = verb_rm },
 	{ .name = "search",
 	  .usage = "WORD...",
 	  .help = "find items; \"a phrase\", AND, OR, NOT and * are understood",
@@ -251,6 +257,7 @@ static const struct cli_verb verbs[] = {
 		  "Without a terminal --expect sha256:DIGEST, which add shows, is the yes.\n\n"
 		  "diff tells which files are others now; export writes verified copies, for where there\n"
 		  "is no mount.",
+	  .examples = "ryefs skill list",
 	  .max = -1,
 	  .seek = "ryefs skill list",
 	  .traits = CLI_WRITES,
@@ -318,6 +325,7 @@ static const struct cli_verb verbs[] = {
 	  "Each item that is saved is checked, as sign checks it, and signed: a line each, until ^C.\n"
 	  "What you have not written is left and told: what git puts there, what another key\n"
 	  "signed, many files at once. Do not let agents write there meanwhile: it would sign that.",
+	  .examples = "timeout 1 ryefs watch . || true",
 	  .min = 1,
 	  .max = -1,
 	  .seek = "ryefs search '*'",
