@@ -177,7 +177,7 @@ int request_message(const struct rye_request *req, struct request *ret, struct r
 /* Fails when the message may be a part of the item's parameters. */
 int request_whole(const struct rye_request *req, struct request *request,
 		  const struct rye_item *item, struct rye_err *err);
-/* The execution matrix (matrix.c); for a bare id called again once the kind is known. */
+/* The execution matrix (request.c); for a bare id called again once the kind is known. */
 int request_matrix(const struct request *request, enum rye_kind kind, struct rye_err *err);
 /* "local", or absent: ""; "remote": "default"; "remote:NAME". RYE_INVALID: it is none of them. */
 int target_read(const json_t *value, char ret[REMOTE_NAME_MAX + 1], struct rye_err *err);

@@ -67,7 +67,7 @@ struct thread_name {
 	const char *file; /* in its directory */
 };
 
-/* threads_cancel.c */
+/* threads_wait.c */
 #define THREADS_CANCEL ".cancel_requested"
 extern const struct node_changes threads_changes; /* of the directories below state/threads */
 int threads_enter_cancel(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret);
