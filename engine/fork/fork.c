@@ -96,6 +96,7 @@ static int fork_launch(struct threads *threads, const struct fork_ask *ask, stru
 	bool model = !strncmp(ask->ref, "directive:", strlen("directive:"));
 	struct launch start = { .type = ask->remote ? ORDERS_REMOTE : ORDERS_DIRECTIVE,
 				.ref = ask->ref,
+				.id = ask->id,
 				.request = ask->request,
 				.grows = model ? "transcript.jsonl" : NULL,
 				.parent_id = ask->parent_id,

@@ -26,6 +26,7 @@ struct fork_env {
 struct fork_ask {
 	const char *ref; /* "directive:a/b", its inputs are checked; elsewhere a tool, too */
 	const char *remote; /* where it is carried out; NULL: by a runner here */
+	const char *id; /* of the thread, as of struct launch; NULL: one of the directive's name */
 	const json_t *request; /* of the execute primitive, without "async" */
 	bool async; /* not waited for */
 	int wake; /* readable once it is no longer waited for; or -1 */

@@ -125,16 +125,19 @@ static bool is_used(int dir)
  * A directory of its own name, locked. A mount that looks for what was left behind takes the lock
  * for a moment, and the directory with it when there is nothing in it yet: then another one is made.
  */
-static int make_locked(int root, const char *stem, char ret_id[THREAD_ID_MAX], int *ret_lock,
-		       struct rye_err *err)
+static int make_locked(int root, const struct launch *what, char ret_id[THREAD_ID_MAX],
+		       int *ret_lock, struct rye_err *err)
 {
+	const char *stem = what->stem;
 	const int64_t now = record_now(&(const struct record){ .ai = -1 });
 
 	for (int i = 0; i < NAME_TRIES; i++) {
 		auto_close int dir = -1, lock = -1;
 		struct stat st;
 
-		if (stem)
+		if (what->id)
+			snprintf(ret_id, THREAD_ID_MAX, "%s", what->id);
+		else if (stem)
 			thread_id_at(stem, now, i, ret_id);
 		else
 			id_uuid(ret_id);
@@ -142,8 +145,11 @@ static int make_locked(int root, const char *stem, char ret_id[THREAD_ID_MAX], i
 		if (dir < 0)
 			return dir;
 		lock = thread_lock(dir);
-		if (lock >= 0 && is_used(dir))
+		if (lock >= 0 && is_used(dir)) {
+			if (what->id)
+				return rye_fail(err, RYE_BUSY, "there is a thread %s", ret_id);
 			continue;
+		}
 		if (lock >= 0 && stem && thread_is_run(root, ret_id)) {
 			thread_remove(root, ret_id);
 			continue;
@@ -170,7 +176,7 @@ static int thread_make_dir(struct threads *threads, const struct launch *what,
 	if (root < 0)
 		return root;
 	thread_keep_uncommitted(threads->env.opt->project);
-	dir = make_locked(root, what->stem, ret_id, ret_lock, err);
+	dir = make_locked(root, what, ret_id, ret_lock, err);
 	if (dir < 0)
 		return dir;
 	json_put(&text, what->request, true);

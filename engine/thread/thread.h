@@ -68,6 +68,7 @@ struct launched {
 struct launch {
 	const char *type; /* of the orders */
 	const char *ref; /* "tool:a/b", for the registry */
+	const char *id; /* that one, and RYE_BUSY where there is such a thread; NULL: a new one */
 	const char *stem; /* the id is STEM-SECONDS, finer when that is taken; NULL: a UUID */
 	const json_t *request; /* of the execute primitive, without "async" */
 	const json_t *more; /* members that only this type of orders has, or NULL */

@@ -755,7 +755,7 @@ static void ids_of_one_stem(void **state)
 	struct log log = { 0 };
 	const struct threads_env env = { .opt = &opt, .log = &log };
 	auto_json json_t *request = json_pack("{s:s}", "item_id", "directive:a/b");
-	const struct launch what = { "dream", "directive:a/b", "a/b/b", request };
+	const struct launch what = { "dream", "directive:a/b", NULL, "a/b/b", request };
 	struct launched launched[3];
 	struct threads *threads;
 
