@@ -131,9 +131,9 @@ void board_wake(struct board *board)
 	board->engine->wake(board);
 }
 
-void board_wait(struct board *board, int64_t ms)
+void board_wait(struct board *board, int also, int64_t ms)
 {
-	board->engine->wait(board, ms);
+	board->engine->wait(board, also, ms);
 }
 
 bool board_is_over(const char *state)

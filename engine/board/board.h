@@ -130,8 +130,11 @@ struct board_end {
 int board_settle(struct board *board, const struct board_run *claim, const struct board_end *end,
 		 enum board_settled *ret, struct rye_err *err);
 
-/* Waits until something was done to the board by any process, at most so long; may return sooner. */
-void board_wait(struct board *board, int64_t ms);
+/*
+ * Waits until something was done to the board by any process, or `also` is readable (-1: none), at most so
+ * long; may return sooner.
+ */
+void board_wait(struct board *board, int also, int64_t ms);
 
 /* ---- heads, and what principals use (board_heads.c) ---- */
 

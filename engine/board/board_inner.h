@@ -59,7 +59,7 @@ struct board_engine {
 	/* NULL: the value is null */
 	const char *(*text)(const struct board_cells *cells, int column, size_t *ret_len);
 	void (*wake)(struct board *board);
-	void (*wait)(struct board *board, int64_t ms);
+	void (*wait)(struct board *board, int also, int64_t ms);
 };
 extern const struct board_engine board_sqlite;
 

@@ -163,15 +163,17 @@ static void sqlite_wake(struct board *board)
 		return;
 }
 
-static void sqlite_wait(struct board *board, int64_t ms)
+static void sqlite_wait(struct board *board, int also, int64_t ms)
 {
 	const struct sqlite_board *own = board->handle;
-	struct pollfd poll_fd = { .fd = own->notices, .events = POLLIN };
+	/* poll passes over descriptors below 0 */
+	struct pollfd polled[] = { { .fd = own->notices, .events = POLLIN },
+				   { .fd = also, .events = POLLIN } };
 	char notice[4096];
 
 	if (own->notices < 0)
 		ms = MIN_OF(ms, UNNOTICED_MS);
-	if (poll(&poll_fd, own->notices >= 0, (int)ms) > 0)
+	if (poll(polled, ARRAY_SIZE(polled), (int)ms) > 0 && polled[0].revents)
 		while (read(own->notices, notice, sizeof(notice)) > 0)
 			continue;
 }

@@ -79,7 +79,7 @@ int order_check(const struct order *order, const struct order_want *want, struct
 int order_seal(const struct order *order, const json_t *values, const char *box, char **ret,
 	       struct rye_err *err);
 /* Only names that the order lists; RYE_DENIED for another order's, RYE_INVALID for a damaged one. */
-int order_unseal(const struct order *order, const char *box_secret, json_t **ret,
+int order_unseal(const struct order *order, const unsigned char box_secret[KEY_LEN], json_t **ret,
 		 struct rye_err *err);
 
 /*

@@ -20,7 +20,7 @@ static void wipe_buf(struct rye_buf *buf)
 	buf_done(buf);
 }
 
-static int box_keys(const char *text, unsigned char ret[KEY_LEN], struct rye_err *err)
+static int box_key(const char *text, unsigned char ret[KEY_LEN], struct rye_err *err)
 {
 	return b64url_to(span_of(text), ret, KEY_LEN) ?
 		       0 :
@@ -37,7 +37,7 @@ int order_seal(const struct order *order, const json_t *values, const char *box,
 	auto_free unsigned char *sealed = NULL;
 	size_t n;
 	char *out;
-	int r = box_keys(box, key, err);
+	int r = box_key(box, key, err);
 
 	if (r)
 		return r;
@@ -84,20 +84,15 @@ static json_t *unseal(struct rye_span text, const unsigned char secret[KEY_LEN])
 	return doc;
 }
 
-int order_unseal(const struct order *order, const char *box_secret, json_t **ret,
+int order_unseal(const struct order *order, const unsigned char box_secret[KEY_LEN], json_t **ret,
 		 struct rye_err *err)
 {
-	unsigned char secret[KEY_LEN];
 	auto_json json_t *doc = NULL;
 	json_t *values, *value;
 	const char *name;
-	int r = box_keys(box_secret, secret, err);
 
-	if (!r && strlen(order->sealed ? order->sealed : "") <= 2 * SEALED_MAX)
-		doc = unseal(span_of(order->sealed ? order->sealed : ""), secret);
-	sodium_memzero(secret, sizeof(secret));
-	if (r)
-		return r;
+	if (strlen(order->sealed ? order->sealed : "") <= 2 * SEALED_MAX)
+		doc = unseal(span_of(order->sealed ? order->sealed : ""), box_secret);
 	values = json_object_get(doc, "values");
 	if (!json_is_object(values))
 		return rye_fail(err, RYE_INVALID,

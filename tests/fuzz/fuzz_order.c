@@ -33,7 +33,7 @@ static void sign_again(struct order *order)
 		abort();
 	if (!strcmp(first.asker, second.asker) && strcmp(first.sha, second.sha) != 0)
 		abort();
-	if (!order_unseal(order, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", &secrets, NULL))
+	if (!order_unseal(order, seed, &secrets, NULL))
 		abort();
 }
 

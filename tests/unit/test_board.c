@@ -94,7 +94,7 @@ static void wait_state(struct board_test *t, const char *state)
 		board_run_done(&run);
 		if (!strcmp(run.state, state))
 			return;
-		board_wait(t->place.board, 20);
+		board_wait(t->place.board, -1, 20);
 	} while (clock_ms() < end);
 	fail_msg("still %s, not %s", run.state, state);
 }

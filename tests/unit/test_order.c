@@ -217,11 +217,14 @@ static void secrets_open_for_their_order_alone(void **state)
 	auto_json json_t *more = json_pack("{s:s}", "OTHER", "x");
 	auto_json json_t *got = NULL;
 	auto_free char *sealed = NULL, *listed = NULL;
-	char secret[44], box[44], other_secret[44], other_box[44];
+	unsigned char secret[KEY_LEN], other_secret[KEY_LEN];
+	char text[44], box[44], other_text[44], other_box[44];
 	struct order other = p->order;
 
-	key_box_pair(secret, box);
-	key_box_pair(other_secret, other_box);
+	key_box_pair(text, box);
+	key_box_pair(other_text, other_box);
+	assert_true(b64url_to(span_of(text), secret, KEY_LEN));
+	assert_true(b64url_to(span_of(other_text), other_secret, KEY_LEN));
 	assert_int_equal(order_seal(&p->order, values, box, &sealed, &p->err), 0);
 	assert_null(strstr(sealed, "hf_123"));
 	p->order.sealed = sealed;
