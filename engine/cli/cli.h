@@ -21,9 +21,10 @@ struct cli;
 typedef int cli_fn(struct cli *cli);
 extern cli_fn verb_complete, verb_completion, verb_diff, verb_doctor, verb_edit, verb_execute;
 extern cli_fn verb_fetch, verb_init, verb_keygen, verb_keys, verb_list, verb_log, verb_mcp;
-extern cli_fn verb_merge, verb_minder, verb_mv, verb_new, verb_node, verb_remote, verb_rm;
-extern cli_fn verb_search, verb_secret, verb_sign, verb_skill, verb_thread_run;
-extern cli_fn verb_threads, verb_trust, verb_umount, verb_untrust, verb_verify, verb_watch;
+extern cli_fn verb_merge, verb_minder, verb_mv, verb_new, verb_node, verb_node_work;
+extern cli_fn verb_remote, verb_rm, verb_search, verb_secret, verb_sign, verb_skill;
+extern cli_fn verb_thread_run, verb_threads, verb_trust, verb_umount, verb_untrust;
+extern cli_fn verb_verify, verb_watch;
 
 /* cli.c: one invocation: its options, how it speaks and how it ends. */
 

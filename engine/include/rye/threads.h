@@ -130,6 +130,8 @@ RYE_API const char *rye_hidden_place(struct rye *rye);
 RYE_API int rye_thread_runner(void);
 /* The main of the process that ends what the engine of this number leaves behind when it is killed. */
 RYE_API int rye_minder(const char *engine);
+/* The main of a node's worker: until SIGTERM, or nothing was to do for so long (0: never). 0 or -code. */
+RYE_API int rye_worker(const char *node, int64_t idle_ms, struct rye_err *err);
 
 #include <rye/remotes.h>
 #include <rye/write.h>

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * errand_begin.c: a claimed order becomes a thread: checked, noted as begun, and started as a runner of its own,
+ * which outlives its worker. A worker that was killed finds what it had begun by its claims.
+ */
+#include "worker/worker_inner.h"
+
+#include "base/io.h"
+#include "clock.h"
+#include "fork/fork.h"
+#include "memory.h"
+#include "scope.h"
+#include "str.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* On the watching worker of the run's threads, or on the one that waits. */
+static void errand_on_end(void *arg, const struct rye_outcome *outcome)
+{
+	struct errand *errand = arg;
+
+	errand->ended = true;
+	eventfd_write(errand->worker->wake, 1);
+}
+
+/* What a run finds as its project: the node's own directory of that name, for this principal. */
+static int errand_project(struct errand *errand, struct rye_err *err)
+{
+	const struct node_dir *node = errand->worker->node;
+	char name[128], ai[136];
+	int r;
+
+	if (*errand->order.manifest)
+		return rye_fail(err, RYE_UNSUPPORTED,
+				"this node cannot check out what was pushed to it");
+	snprintf(name, sizeof(name), "work/projects/%s/%s", errand->order.asker,
+		 errand->order.project);
+	snprintf(ai, sizeof(ai), "%s/.ai", name);
+	if (snprintf(errand->project, sizeof(errand->project), "%s/%s", node->path, name) >=
+	    (int)sizeof(errand->project))
+		return rye_fail(err, RYE_INVALID, "the node's path is too long");
+	r = io_mkdirs_at(node->dir, ai, 0700);
+	return r < 0 ? rye_fail_sys(err, -r, "%s", errand->project) : 0;
+}
+
+/* Bounds: what is above it there, and what its principal may. */
+static json_t *errand_authority(const struct errand *errand, const struct principal *who)
+{
+	json_t *lists = json_array();
+
+	if (errand->order.above)
+		json_array_extend(lists, (json_t *)errand->order.above);
+	json_array_append(lists, who->allow);
+	return json_pack("{s:o}", "capabilities", lists);
+}
+
+static json_t *errand_request(const struct errand *errand)
+{
+	const struct order *order = &errand->order;
+	json_t *request = json_object();
+
+	json_sets(request, "item_id", order->ref);
+	json_set(request, "parameters", json_incref((json_t *)order->parameters));
+	if (*order->model)
+		json_sets(request, "model", order->model);
+	if (json_object_size(order->limit_overrides))
+		json_set(request, "limit_overrides", json_incref((json_t *)order->limit_overrides));
+	return request;
+}
+
+static int launch_tool(struct errand *errand, const json_t *request, const json_t *authority,
+		       struct rye_err *err)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	auto_json json_t *more = json_object();
+	const struct launch start = { .type = ORDERS_TOOL,
+				      .ref = errand->order.ref,
+				      .id = errand->order.id,
+				      .request = request,
+				      .more = more };
+	struct launched launched;
+
+	json_put(&text, authority, false);
+	if (text.failed)
+		return memory_fail(err);
+	json_sets(more, "authority", text.data);
+	return threads_launch(errand->threads, &start, &launched, err);
+}
+
+static int errand_launch(struct errand *errand, const struct principal *who, struct rye_err *err)
+{
+	unsigned long since = memory_failures();
+	auto_json json_t *request = errand_request(errand);
+	auto_json json_t *authority = errand_authority(errand, who), *reply = NULL;
+	const struct fork_ask forked = { .ref = errand->order.ref,
+					 .id = errand->order.id,
+					 .request = request,
+					 .async = true,
+					 .wake = -1,
+					 .authority = authority };
+
+	if (memory_check(since, err))
+		return -(int)RYE_IO;
+	return errand->order.fork ? fork_start(errand->threads, &forked, &reply, err) :
+				    launch_tool(errand, request, authority, err);
+}
+
+static int errand_threads(struct errand *errand, struct rye_err *err)
+{
+	const struct threads_env env = { .opt = &errand->opt, .log = &errand->worker->log };
+
+	return threads_open(&env, &errand->threads, err);
+}
+
+static int errand_watch(struct errand *errand, struct rye_err *err)
+{
+	const struct rye_listener listener = { errand_on_end, errand };
+
+	return threads_wait(errand->threads, errand->order.id, &listener, err);
+}
+
+static int errand_try(struct errand *errand, struct rye_err *err)
+{
+	auto_principal struct principal who = { 0 };
+	int r = errand_check(errand, &who, err);
+
+	if (!r)
+		r = errand_project(errand, err);
+	if (!r)
+		r = errand_item(errand, &who, err);
+	if (!r)
+		r = errand_threads(errand, err);
+	if (r)
+		return r;
+	/* from here on it counts as begun, whatever becomes of this process */
+	r = executed_add(errand->worker->executed, &errand->order, errand->claim.gen,
+			 errand->order.again, err);
+	if (r <= 0)
+		return r ? r :
+			   rye_fail(err, RYE_STATE, "order %s was begun here before",
+				    errand->order.id);
+	r = errand_launch(errand, &who, err);
+	return r ? r : errand_watch(errand, err);
+}
+
+void errand_begin(struct errand *errand)
+{
+	struct rye_err err = { 0 }, more = { 0 };
+
+	if (!errand_try(errand, &err))
+		return;
+	errand->ended = true;
+	if (errand_refusal(errand, &err, &more)) {
+		log_line(&errand->worker->log, RYE_LOG_WARN, "worker", "%s", more.msg);
+		errand->gone = true;
+	}
+}
+
+/* The directory of its thread shows that its runner was begun, or its record that it has ended. */
+bool errand_adopt(struct errand *errand)
+{
+	auto_principal struct principal who = { 0 };
+	struct rye_err err = { 0 };
+	int dir, r = errand_check(errand, &who, &err);
+
+	if (!r)
+		r = errand_project(errand, &err);
+	if (!r)
+		r = errand_item(errand, &who, &err);
+	if (!r)
+		r = errand_threads(errand, &err);
+	if (r)
+		return false;
+	dir = threads_dir(errand->threads, errand->order.id, NULL);
+	if (dir < 0)
+		return false;
+	close(dir);
+	threads_recover(errand->threads, errand->order.id);
+	return !errand_watch(errand, &err);
+}

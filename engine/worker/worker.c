@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * worker.c: the loop of a worker: takes what fits while it has a free place, renews, tells what comes out,
+ * settles. One thread; it never waits for a run. Nothing it holds has to survive it: its successor of the
+ * same name finds claims on the board, threads on the disk and what was begun in executed.db.
+ */
+#include "worker/worker_inner.h"
+
+#include "clock.h"
+#include "memory.h"
+#include "scope.h"
+#include "str.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+/* How often output is told, and without anything to do: how long a lost wake-up is not noticed. */
+#define TELL_MS 100
+#define POLL_MS 5000
+/* Behind an error of the board. */
+#define AGAIN_MS 200
+
+static void errand_free(struct errand *errand)
+{
+	threads_close(errand->threads);
+	order_done(&errand->order);
+	rye_blob_unref(errand->body);
+	rye_blob_unref(errand->sealed);
+	buf_done(&errand->receipt);
+	free(errand);
+}
+
+static void errands_free(struct node_worker *worker)
+{
+	while (worker->errands) {
+		struct errand *next = worker->errands->next;
+
+		errand_free(worker->errands);
+		worker->errands = next;
+	}
+}
+
+/* Takes the claim over. */
+static struct errand *errand_new(struct node_worker *worker, struct board_claim *claim)
+{
+	struct errand *errand = memory_note(calloc(1, sizeof(*errand)));
+
+	if (!errand)
+		return NULL;
+	errand->worker = worker;
+	errand->claim = claim->run;
+	errand->claim.receipt = errand->claim.late = NULL;
+	errand->body = steal(&claim->body);
+	errand->sealed = steal(&claim->sealed);
+	errand->renew_at = clock_ms() + worker->seat.lease_ms / 3;
+	errand->next = worker->errands;
+	worker->errands = errand;
+	worker->n_errands++;
+	return errand;
+}
+
+/* What was claimed under this name before: begun, then it is gone on with; not begun, then it is begun. */
+static int take_up(struct node_worker *worker, struct rye_err *err)
+{
+	for (int n = 0;; n++) {
+		auto_claim struct board_claim claim = { .body = NULL };
+		int r = board_claimed(worker->board, &worker->seat, n, &claim, err);
+		bool begun = false;
+		struct errand *errand;
+
+		if (r <= 0)
+			return r;
+		r = executed_has(worker->executed, claim.run.id, &begun, err);
+		if (r)
+			return r;
+		errand = errand_new(worker, &claim);
+		if (!errand)
+			return memory_fail(err);
+		if (!begun)
+			errand_begin(errand);
+		else if (!errand_adopt(errand))
+			errand->gone = true;
+	}
+}
+
+static int take_one(struct node_worker *worker, struct rye_err *err)
+{
+	auto_claim struct board_claim claim = { .body = NULL };
+	int r = board_claim(worker->board, &worker->seat, &claim, err);
+	struct errand *errand;
+
+	if (r <= 0)
+		return r;
+	errand = errand_new(worker, &claim);
+	if (!errand)
+		return memory_fail(err);
+	errand_begin(errand);
+	return 1;
+}
+
+static int hear_word(void *arg, const char *text)
+{
+	struct errand *errand = arg;
+	struct rye_err err = { 0 };
+
+	errand->words++;
+	if (threads_ctl(errand->threads, errand->order.id, span_of(text), &err))
+		log_line(&errand->worker->log, RYE_LOG_WARN, "worker", "%s: %s", errand->order.id,
+			 err.msg);
+	return 0;
+}
+
+static int errand_hear(struct errand *errand, struct rye_err *err)
+{
+	struct board_told told;
+	int r = board_renew(errand->worker->board, &errand->worker->seat, &errand->claim, &told,
+			    err);
+
+	if (r)
+		return r;
+	errand->renew_at = clock_ms() + errand->worker->seat.lease_ms / 3;
+	/* it goes on: its effects are out already, and what comes of it is kept as late */
+	if (told.gone || errand->ended)
+		return 0;
+	if (told.cancel && !errand->cancelled)
+		errand->cancelled =
+			!threads_ctl(errand->threads, errand->order.id, SPAN("cancel"), err);
+	if (told.words > errand->words)
+		r = board_words(errand->worker->board, errand->claim.id, errand->words, hear_word,
+				errand, err);
+	return r;
+}
+
+static int errand_settle(struct errand *errand, struct rye_err *err)
+{
+	enum board_settled is;
+	int r = 0;
+
+	if (errand->threads && !errand->end.state) {
+		r = errand_tell_all(errand, err);
+		/* lost meanwhile: its files are no longer taken */
+		if (!r || r == -(int)RYE_STATE || r == -(int)RYE_NOT_FOUND)
+			r = errand_receipt(errand, err);
+	}
+	if (!r)
+		r = board_settle(errand->worker->board, &errand->claim, &errand->end, &is, err);
+	if (!r) {
+		errand_item_done(errand);
+		errand->gone = true;
+	}
+	return r;
+}
+
+/* One look at a run. woken: something was done to the board. */
+static int errand_step(struct errand *errand, bool woken, struct rye_err *err)
+{
+	int64_t now = clock_ms();
+	int r = 0;
+
+	if (errand->gone)
+		return 0;
+	if (errand->ended)
+		return errand_settle(errand, err);
+	if (woken || now >= errand->renew_at)
+		r = errand_hear(errand, err);
+	if (!r && now >= errand->look_at) {
+		errand->look_at = now + TELL_MS;
+		r = errand_tell(errand, err);
+		if (r == -(int)RYE_STATE)
+			r = 0;
+	}
+	return r;
+}
+
+static int step_all(struct node_worker *worker, bool woken, struct rye_err *err)
+{
+	int worst = 0;
+
+	for (struct errand **at = &worker->errands; *at;) {
+		struct errand *errand = *at;
+		int r = errand_step(errand, woken, err);
+
+		worst = worst ? worst : r;
+		if (!errand->gone) {
+			at = &errand->next;
+			continue;
+		}
+		*at = errand->next;
+		worker->n_errands--;
+		errand_free(errand);
+	}
+	return worst;
+}
+
+static bool is_stopped(const struct node_worker *worker)
+{
+	struct pollfd polled = { .fd = worker->ask.stop, .events = POLLIN };
+
+	return poll(&polled, 1, 0) > 0;
+}
+
+/* Everything that can be done now. 1: something was taken. */
+static int worker_round(struct node_worker *worker, struct rye_err *err)
+{
+	eventfd_t n;
+	int taken = 0, r;
+
+	(void)!eventfd_read(worker->wake, &n);
+	r = board_expire(worker->board, &worker->seat, err);
+	if (!r)
+		r = step_all(worker, true, err);
+	while (!r && worker->n_errands < worker->slots) {
+		r = take_one(worker, err);
+		if (r <= 0)
+			break;
+		taken = 1;
+		r = step_all(worker, false, err);
+	}
+	return r < 0 ? r : taken;
+}
+
+static int64_t next_look(const struct node_worker *worker)
+{
+	return worker->n_errands ? TELL_MS : MIN_OF(POLL_MS, worker->seat.lease_ms);
+}
+
+static int worker_loop(struct node_worker *worker, struct rye_err *err)
+{
+	int64_t idle_since = clock_ms();
+
+	while (!is_stopped(worker)) {
+		int r = worker_round(worker, err);
+
+		if (r < 0 && err->code != RYE_BUSY && err->code != RYE_IO && !err_scarce(err))
+			return r;
+		if (r < 0)
+			log_line(&worker->log, RYE_LOG_WARN, "worker", "%s", err->msg);
+		if (r || worker->n_errands)
+			idle_since = clock_ms();
+		if (worker->ask.idle_ms && clock_ms() - idle_since >= worker->ask.idle_ms)
+			return 0;
+		board_wait(worker->board, worker->wake, r < 0 ? AGAIN_MS : next_look(worker));
+	}
+	return 0;
+}
+
+int worker_serve(const struct worker_ask *ask, struct rye_err *err)
+{
+	struct node_worker worker = { .ask = *ask, .log = ask->log, .lock = -1, .wake = -1 };
+	int r = worker_open(&worker, err);
+
+	if (!r)
+		r = take_up(&worker, err);
+	if (!r)
+		r = worker_loop(&worker, err);
+	errands_free(&worker);
+	worker_done(&worker);
+	return r;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * worker_inner.h: what the files of worker/ share. A worker is one thread; the watching workers of its
+ * runs' threads only set `ended` and wake it.
+ */
+#ifndef RYE_WORKER_WORKER_INNER_H
+#define RYE_WORKER_WORKER_INNER_H
+
+#include "base/db.h"
+#include "base/log.h"
+#include "board/board.h"
+#include "door/door.h"
+#include "order/order.h"
+#include "thread/thread.h"
+#include "worker/worker.h"
+
+#include <limits.h>
+
+struct node_worker {
+	struct worker_ask ask;
+	struct node_dir *node;
+	struct board *board;
+	struct db *executed;
+	struct key_secret key; /* signs receipts; the node's key vouches for it */
+	char vouched[KEY_SIG_TEXT];
+	char name[BOARD_WORKER_MAX];
+	struct board_seat seat;
+	int lock; /* of its name */
+	int wake; /* eventfd: a run has ended */
+	int slots;
+	struct log log;
+	struct errand *errands;
+	int n_errands;
+};
+
+/* One run, from its claim to its receipt. */
+struct errand {
+	struct errand *next;
+	struct node_worker *worker;
+	struct board_run claim;
+	struct rye_blob *body, *sealed; /* as the board has them */
+	struct order order;
+	char project[PATH_MAX], user[PATH_MAX]; /* what it runs in; the user space of its engine */
+	struct rye_options opt;
+	struct threads *threads; /* NULL: it is not begun */
+	_Atomic bool ended;
+	bool private; /* the user space is this run's alone: it has secrets */
+	bool gone; /* another attempt, or none, is what counts now: nothing is settled */
+	bool cancelled;
+	int64_t words; /* how many it was told */
+	int64_t renew_at, look_at; /* clock_ms */
+	int64_t live, story; /* bytes that were told of live and of transcript.jsonl */
+	double reserved;
+	struct board_end end; /* once it is over; the receipt is the buffer's */
+	struct rye_buf receipt;
+};
+
+/* worker_open.c; what was opened is closed by worker_done, also after a failure. */
+int worker_open(struct node_worker *worker, struct rye_err *err);
+void worker_done(struct node_worker *worker);
+
+/*
+ * errand_once.c: the ids of orders that were begun on this machine, by any of its workers, before they are. A row
+ * of the board that is played again finds its id here.
+ */
+int executed_open(const char *path, struct db **ret, struct rye_err *err);
+/* 1: it is new, and noted on the disk; 0: it was begun before. again: an idempotent one, whose later attempts
+ * are new as well. */
+int executed_add(struct db *db, const struct order *order, int64_t gen, bool again,
+		 struct rye_err *err);
+int executed_has(struct db *db, const char *id, bool *ret, struct rye_err *err);
+
+/* errand_check.c: may this be run, for this principal, here? The principal is filled in first. */
+int errand_check(struct errand *errand, struct principal *who, struct rye_err *err);
+/* errand_item.c: the user space that says whose items count, and the item, verified by it. */
+int errand_item(struct errand *errand, const struct principal *who, struct rye_err *err);
+void errand_item_done(struct errand *errand); /* what is this run's alone goes */
+
+/* errand_begin.c: from a claim to a running thread; or to the receipt of a refusal. */
+void errand_begin(struct errand *errand);
+/* One that this worker's predecessor had begun. False: it is not known whether it had. */
+bool errand_adopt(struct errand *errand);
+
+/* errand_tell.c: what it prints and writes down, as far as it was not told yet; at the end all files. */
+int errand_tell(struct errand *errand, struct rye_err *err);
+int errand_tell_all(struct errand *errand, struct rye_err *err);
+
+/* errand_end.c: the receipt. */
+int errand_receipt(struct errand *errand, struct rye_err *err); /* of the thread's record */
+int errand_refusal(struct errand *errand, const struct rye_err *why, struct rye_err *err);
+
+#endif

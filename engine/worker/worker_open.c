@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * worker_open.c: what a worker has open: its node, a name that no living worker of the directory has, its key,
+ * the board, what was begun here. No lock but that of its name, which the kernel gives back.
+ */
+#include "worker/worker_inner.h"
+
+#include "base/io.h"
+#include "scope.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* Workers of one directory; more would only wait for each other's disk. */
+#define WORKERS_MAX 64
+
+static int64_t given_ms(const char *name, int64_t usual)
+{
+	const char *text = getenv(name);
+	long long ms = text ? strtoll(text, NULL, 10) : 0;
+
+	return ms > 0 ? ms : usual;
+}
+
+/* The first name that no living worker of this directory has. */
+static int take_name(struct node_worker *worker, struct rye_err *err)
+{
+	char path[64];
+
+	for (int i = 1; i <= WORKERS_MAX; i++) {
+		auto_close int fd = -1;
+
+		snprintf(path, sizeof(path), "work/worker-%d.lock", i);
+		fd = openat(worker->node->dir, path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+			    0600);
+		if (fd < 0)
+			return rye_fail_sys(err, errno, "%s/%s", worker->node->path, path);
+		if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+			continue;
+		snprintf(worker->name, sizeof(worker->name), "%s-%d", worker->node->card.sign.fp,
+			 i);
+		worker->lock = steal_fd(&fd);
+		return 0;
+	}
+	return rye_fail(err, RYE_BUSY, "%d workers are at work in %s", WORKERS_MAX,
+			worker->node->path);
+}
+
+/* A key for receipts, of the node's: the latter signs for principals and for this one alone. */
+static void take_key(struct node_worker *worker)
+{
+	unsigned char seed[KEY_LEN];
+	char pem[256];
+	size_t n = key_secret_pem(&worker->node->key, pem);
+
+	key_derive((struct rye_span){ pem, n }, "rye-worker-1", seed);
+	key_secret_seed(seed, &worker->key);
+	explicit_bzero(seed, sizeof(seed));
+	explicit_bzero(pem, sizeof(pem));
+	receipt_vouch(&worker->node->key, &worker->key.pub, worker->vouched);
+}
+
+int worker_open(struct node_worker *worker, struct rye_err *err)
+{
+	static const char *const rooms[] = { "work/projects", "work/users", "tmp" };
+	char path[PATH_MAX];
+	int r = node_open(worker->ask.node, &worker->node, err);
+
+	for (size_t i = 0; !r && i < ARRAY_SIZE(rooms); i++) {
+		r = io_mkdirs_at(worker->node->dir, rooms[i], 0700);
+		if (r < 0)
+			return rye_fail_sys(err, -r, "%s/%s", worker->node->path, rooms[i]);
+	}
+	if (!r)
+		r = take_name(worker, err);
+	if (r)
+		return r;
+	take_key(worker);
+	worker->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (worker->wake < 0)
+		return rye_fail_sys(err, errno, "cannot begin a worker");
+	snprintf(path, sizeof(path), "%s/work/executed.db", worker->node->path);
+	r = executed_open(path, &worker->executed, err);
+	if (r)
+		return r;
+	snprintf(path, sizeof(path), "sqlite:%s/board.db", worker->node->path);
+	worker->slots = (int)MAX_OF(2, sysconf(_SC_NPROCESSORS_ONLN));
+	worker->seat = (struct board_seat){ worker->name, "[]",
+					    given_ms("RYE_NODE_LEASE_MS", WORKER_LEASE_MS),
+					    given_ms("RYE_NODE_SILENT_MS", WORKER_SILENT_MS) };
+	return board_open(path, &worker->board, err);
+}
+
+void worker_done(struct node_worker *worker)
+{
+	board_close(worker->board);
+	db_close(worker->executed);
+	node_close(worker->node);
+	auto_close_(&worker->wake);
+	auto_close_(&worker->lock);
+	key_wipe(&worker->key);
+}

@@ -1,0 +1,96 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# remote_worker.sh: orders and their worker: run once and settled with a receipt; what was planted in the
+# database, or exceeds what the principal may, never runs; cancel, a killed worker, lost and late.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/remote_lib.sh"
+
+ask init
+remote_tool mark 'cat >> "$1/effects"; echo >> "$1/effects"; echo marked'
+remote_tool nap 'cat > /dev/null; echo "began" >> "$1/naps"; sleep 4; echo "slept"'
+remote_tool long 'cat > /dev/null; echo "began" >> "$1/longs"; sleep 60'
+effects() { cat "$DEMO/effects" 2> /dev/null | grep -c .; }
+
+# ---- one order ----
+id=$(order mark '{"n":0}')
+is "an order waits" "$(ask state "$id")" "queued "
+work
+worker=$BESIDE
+ok "it is run" until_true state_is "$id" "done completed"
+is "once" "$(effects)" 1
+like "its result is on the board" "$(ask file "$id" result.json)" '"marked'
+like "so is what it printed" "$(ask file "$id" live)" marked
+
+# ---- 17: what a hand in the database does ----
+row "UPDATE run SET state='queued', gen=0, receipt=NULL WHERE id='$id'"
+ok "an executed one that is played again is refused" until_true eval 'ask state "$id" | grep -q "^refused refused: order .* was begun here before"'
+refused() { # TEXT ID SQL WHY
+	row "$3"
+	until_true eval 'ask state "$2" | grep -q "^refused"'
+	like "$1" "$(ask state "$2")" "$4"
+}
+kill -STOP "$worker"
+id=$(order mark '{"n":1}')
+row "UPDATE run SET body=replace(body, '\"n\":0', '\"n\":7') WHERE id='$id'"
+other=$(order mark '{"n":2}')
+row "UPDATE run SET sha='0000000000000000000000000000000000000000000000000000000000000000' WHERE id='$other'"
+stranger=$(order mark '{"n":3}')
+row "UPDATE run SET body=replace(body, '$FP', '0123456789abcdef') WHERE id='$stranger'"
+kill -CONT "$worker"
+ok "changed parameters are refused" until_true eval 'ask state "$id" | grep -q "^refused refused: order .* is not signed by"'
+ok "another digest is refused" until_true eval 'ask counts | grep -q "queued=0 running=0"'
+ok "another principal's name is refused" until_true eval 'ask counts | grep -q "refused=4"'
+is "none of them ran" "$(effects)" 1
+
+sha=$(sha_of mark)
+remote_tool mark 'cat >> "$1/effects"; echo >> "$1/effects"; echo changed'
+id=$(ask submit tool:mark "$sha" demo '{"n":4}' 1)
+ok "another version of the item is refused" until_true eval 'ask state "$id" | grep -q "another version here"'
+echo "# more" >> "$DEMO/.ai/tools/mark.yaml"
+id=$(order mark '{"n":5}')
+ok "an item that is not as it was signed is refused" until_true eval 'ask state "$id" | grep -q "^refused refused: tool:mark"'
+"$RYEFS" sign --project "$DEMO" tool:mark > /dev/null
+
+# ---- 18, 19: what the principal may ----
+ask admit allow=rye.execute.tool.nap
+id=$(order mark '{"n":6}')
+ok "what it may not is not run" until_true eval 'ask state "$id" | grep -q "^done error"'
+like "and says why" "$(ask file "$id" result.json)" "not covered by capabilities|Permission denied"
+is "nothing ran of all these" "$(effects)" 1
+ask admit 'allow=rye.*' spend_month=1
+id=$(order mark '{"n":7}' 1 reserve=2)
+ok "more than the month's money is refused" until_true eval 'ask state "$id" | grep -q "^refused refused: 0.00 of 1.00 dollars"'
+id=$(order mark '{"n":8}' 1 reserve=0.5)
+ok "less is run" until_true state_is "$id" "done completed"
+is "what it did not use goes back" "$(ask spent)" 0.00
+
+# ---- 21: cancel ----
+id=$(order long)
+ok "a long one runs" until_true test -s "$DEMO/longs"
+began=$(date +%s%N)
+ask cancel "$id"
+ok "it is cancelled" until_true state_is "$id" "cancelled cancelled"
+is "within 2 s" "$((($(date +%s%N) - began) / 1000000 < 2000 * ${RYE_TEST_SLOW:-4}))" 1
+
+# ---- a worker that is killed: its successor takes up what goes on ----
+id=$(order nap)
+ok "a run begins" until_true test -s "$DEMO/naps"
+kill -9 "$worker"
+work
+worker=$BESIDE
+ok "it ends with its result" until_true state_is "$id" "done completed"
+is "and was begun once" "$(grep -c . "$DEMO/naps")" 1
+
+# ---- 16: lost, and late ----
+id=$(order nap)
+ok "another begins" until_true eval '[ "$(grep -c . "$DEMO/naps")" = 2 ]'
+kill -STOP "$worker"
+work
+second=$BESIDE
+ok "its worker is silent: it is lost" until_true state_is "$id" "lost "
+kill -CONT "$worker"
+ok "what it came to is kept as late" until_true state_is "$id" "lost  late"
+is "it was not begun again" "$(grep -c . "$DEMO/naps")" 2
+like "every receipt is good" "$(ask check)" "receipts are good"
+kill "$worker" "$second"
+finish

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ask_node - stands in for a door: makes a node, signs orders and puts them on its board, and says what has
+ * become of them. Everything a worker and a reader of receipts look at is what a door would have put there.
+ *
+ *   ask_node init DIR KEY               a node, and the key's owner as its principal
+ *   ask_node admit DIR KEY NAME=VALUE   changes what the principal may
+ *   ask_node submit DIR KEY REF SHA PROJECT PARAMETERS COUNT [again] [reserve=X]    prints the ids; a
+ *                                       parameter n is the number of each
+ *   ask_node cancel DIR KEY ID
+ *   ask_node say DIR KEY ID TEXT
+ *   ask_node state DIR KEY ID           state, status and reason, of a receipt that is checked
+ *   ask_node file DIR KEY ID NAME
+ *   ask_node counts DIR KEY             how many runs are in which state
+ *   ask_node check DIR KEY              every receipt is good, and of its run
+ *   ask_node spent DIR KEY
+ */
+#include "base/io.h"
+#include "board/board.h"
+#include "door/door.h"
+#include "order/order.h"
+#include "scope.h"
+#include "str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+struct ask {
+	const char *dir;
+	struct node_dir *node;
+	struct board *board;
+	struct key_secret key;
+	int argc;
+	char **argv;
+};
+
+static int fail(const struct rye_err *err)
+{
+	fprintf(stderr, "ask_node: %s: %s\n", rye_code_name(err->code), err->msg);
+	return 1;
+}
+
+static int ask_admit(struct ask *ask, struct rye_err *err)
+{
+	auto_json json_t *set = json_object();
+	auto_principal struct principal who = { 0 };
+	char path[64] = "/tmp/ask-node-XXXXXX";
+	auto_close int fd = mkstemp(path);
+	int r;
+
+	for (int i = 0; i < ask->argc; i++) {
+		char *eq = strchr(ask->argv[i], '=');
+
+		if (!eq)
+			return rye_fail(err, RYE_INVALID, "wanted NAME=VALUE");
+		*eq = 0;
+		json_sets(set, ask->argv[i], eq + 1);
+	}
+	r = io_write_all(fd, ask->key.pub.pem, strlen(ask->key.pub.pem));
+	if (!r)
+		r = principal_admit(ask->node, path, set, &who, err);
+	unlink(path);
+	return r;
+}
+
+static int ask_submit(struct ask *ask, struct rye_err *err)
+{
+	auto_json json_t *parameters = json_parse(span_of(ask->argv[3]), 0, "parameters", err);
+	struct order order = { .made = time(NULL), .parameters = parameters };
+	int count = atoi(ask->argv[4]), r = 0;
+
+	order.not_after = order.made + 3600;
+	snprintf(order.ref, sizeof(order.ref), "%s", ask->argv[0]);
+	snprintf(order.item_sha, sizeof(order.item_sha), "%s", ask->argv[1]);
+	snprintf(order.project, sizeof(order.project), "%s", ask->argv[2]);
+	memcpy(order.node, ask->node->card.sign.fp, KEY_FP);
+	for (int i = 5; i < ask->argc; i++) {
+		order.again |= !strcmp(ask->argv[i], "again");
+		if (!strncmp(ask->argv[i], "reserve=", 8))
+			order.reserve = atof(ask->argv[i] + 8);
+	}
+	for (int i = 0; !r && i < count; i++) {
+		auto_buf struct rye_buf text = RYE_BUF_INIT;
+		struct board_run run;
+		struct board_order row;
+
+		if (json_object_get(parameters, "n"))
+			json_object_set_new(parameters, "n", json_integer(i));
+		id_uuid(order.id);
+		r = order_sign(&order, &ask->key, err);
+		if (!r)
+			r = order_put(&order, &text, err);
+		row = (struct board_order){ .id = order.id,
+					    .principal = order.asker,
+					    .sha = order.sha,
+					    .body = text.data,
+					    .labels = "[]",
+					    .again = order.again,
+					    .queued = 100000,
+					    .jobs = 100 };
+		if (!r)
+			r = board_submit(ask->board, &row, &run, err);
+		if (!r)
+			printf("%s\n", order.id);
+	}
+	order_done(&order);
+	return r;
+}
+
+static int ask_cancel(struct ask *ask, struct rye_err *err)
+{
+	struct board_run run;
+
+	return board_cancel(ask->board, ask->key.pub.fp, ask->argv[0], &run, err);
+}
+
+static int ask_say(struct ask *ask, struct rye_err *err)
+{
+	return board_say(ask->board, ask->key.pub.fp, ask->argv[0], ask->argv[1], err);
+}
+
+static int checked(struct ask *ask, const struct board_run *run, struct rye_span text,
+		   struct receipt *ret, struct rye_err *err)
+{
+	const struct receipt_want want = { &ask->node->card.sign, run->id, run->sha };
+	int r = receipt_read(text, ret, err);
+
+	return r ? r : receipt_check(ret, &want, err);
+}
+
+static int ask_state(struct ask *ask, struct rye_err *err)
+{
+	auto_receipt struct receipt receipt = { .gen = 0 };
+	struct board_run run;
+	int r = board_find(ask->board, ask->key.pub.fp, ask->argv[0], &run, err);
+
+	if (!r && run.receipt)
+		r = checked(ask, &run, (struct rye_span){ run.receipt->data, run.receipt->len },
+			    &receipt, err);
+	if (!r)
+		printf("%s %s%s%s%s\n", run.state, receipt.status, *receipt.reason ? ": " : "",
+		       receipt.reason, run.late ? " late" : "");
+	board_run_done(&run);
+	return r;
+}
+
+static int ask_file(struct ask *ask, struct rye_err *err)
+{
+	auto_buf struct rye_buf bytes = RYE_BUF_INIT;
+	const struct board_part part = { ask->argv[0], ask->argv[1], 0 };
+	int r = board_read(ask->board, &part, 16u << 20, &bytes, err);
+
+	fwrite(buf_span(&bytes).ptr, 1, bytes.len, stdout);
+	return r;
+}
+
+struct states {
+	const char *names[7];
+	int n[7];
+	int64_t oldest;
+	int told;
+};
+
+static int count_state(void *arg, const struct board_run *run)
+{
+	struct states *states = arg;
+
+	for (int i = 0; i < 7; i++)
+		states->n[i] += !strcmp(states->names[i], run->state);
+	states->oldest = run->made;
+	states->told++;
+	return 0;
+}
+
+/* Of one principal; at most so many as one listing tells. */
+static int ask_counts(struct ask *ask, struct rye_err *err)
+{
+	struct states states = { { "queued", "running", "silent", "lost", "done", "refused",
+				   "cancelled" } };
+	int r = board_list(ask->board, ask->key.pub.fp, 0, count_state, &states, err);
+
+	for (int i = 0; !r && i < 7; i++)
+		printf("%s=%d ", states.names[i], states.n[i]);
+	printf("\n");
+	return r;
+}
+
+struct ids {
+	char v[1000][ID_UUID_MAX];
+	int n;
+};
+
+static int note_id(void *arg, const struct board_run *run)
+{
+	struct ids *ids = arg;
+
+	if (ids->n < 1000)
+		memcpy(ids->v[ids->n++], run->id, ID_UUID_MAX);
+	return 0;
+}
+
+static int ask_check(struct ask *ask, struct rye_err *err)
+{
+	struct ids *ids = calloc(1, sizeof(*ids));
+	int good = 0, r = board_list(ask->board, ask->key.pub.fp, 0, note_id, ids, err);
+
+	for (int i = 0; !r && i < ids->n; i++) {
+		auto_receipt struct receipt receipt = { .gen = 0 };
+		struct board_run run;
+
+		r = board_find(ask->board, ask->key.pub.fp, ids->v[i], &run, err);
+		if (!r && run.receipt) {
+			r = checked(ask, &run,
+				    (struct rye_span){ run.receipt->data, run.receipt->len },
+				    &receipt, err);
+			good += !r;
+		}
+		board_run_done(&run);
+	}
+	free(ids);
+	printf("%d receipts are good\n", good);
+	return r;
+}
+
+static int ask_spent(struct ask *ask, struct rye_err *err)
+{
+	struct board_used used;
+	int r = board_account(ask->board, ask->key.pub.fp, NULL, &used, err);
+
+	printf("%.2f\n", used.spend);
+	return r;
+}
+
+static const struct ask_row {
+	const char *name;
+	int args;
+	int (*fn)(struct ask *ask, struct rye_err *err);
+} rows[] = {
+	{ "init", 0, ask_admit },    { "admit", 1, ask_admit },	  { "submit", 5, ask_submit },
+	{ "cancel", 1, ask_cancel }, { "say", 2, ask_say },	  { "state", 1, ask_state },
+	{ "file", 2, ask_file },     { "counts", 0, ask_counts }, { "check", 0, ask_check },
+	{ "spent", 0, ask_spent },
+};
+
+static int begin(struct ask *ask, const char *verb, const char *key, struct rye_err *err)
+{
+	auto_blob struct rye_blob *pem = NULL;
+	char fp[KEY_FP], where[512];
+	auto_close int fd = open(key, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	bool made;
+	int r = fd < 0 ? -ENOENT : io_read_fd(fd, KEY_PEM_MAX, &pem, &st);
+
+	if (r < 0)
+		return rye_fail_sys(err, -r, "%s", key);
+	r = key_secret_parse((struct rye_span){ pem->data, pem->len }, &ask->key, err);
+	if (!r && !strcmp(verb, "init"))
+		r = node_init(ask->dir, fp, &made, err);
+	if (!r)
+		r = node_open(ask->dir, &ask->node, err);
+	snprintf(where, sizeof(where), "sqlite:%s/board.db", ask->dir);
+	return r ? r : board_open(where, &ask->board, err);
+}
+
+int main(int argc, char **argv)
+{
+	struct ask ask = { .argc = argc - 4, .argv = argv + 4 };
+	struct rye_err err = { 0 };
+	int r = 2;
+
+	if (argc < 4 || sodium_init() < 0)
+		return 2;
+	ask.dir = argv[2];
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (strcmp(rows[i].name, argv[1]) != 0 || ask.argc < rows[i].args)
+			continue;
+		r = begin(&ask, argv[1], argv[3], &err);
+		if (!r)
+			r = rows[i].fn(&ask, &err);
+		r = r ? fail(&err) : 0;
+	}
+	board_close(ask.board);
+	node_close(ask.node);
+	return r;
+}
