@@ -267,8 +267,9 @@ int node_open(const char *path, struct node_dir **ret, struct rye_err *err)
 	if (!node)
 		return memory_fail(err);
 	node->dir = -1;
-	node->path = memory_note(strdup(path));
-	r = node->path ? open_parts(node, err) : memory_fail(err);
+	/* what a worker begins has another working directory */
+	node->path = realpath(path, NULL);
+	r = node->path ? open_parts(node, err) : no_node(path, errno, err);
 	if (!r)
 		*ret = steal(&node);
 	return r;

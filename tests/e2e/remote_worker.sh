@@ -9,6 +9,7 @@ ask init
 remote_tool mark 'cat >> "$1/effects"; echo >> "$1/effects"; echo marked'
 remote_tool nap 'cat > /dev/null; echo "began" >> "$1/naps"; sleep 4; echo "slept"'
 remote_tool long 'cat > /dev/null; echo "began" >> "$1/longs"; sleep 60'
+gone() { ! kill -0 "$1" 2> /dev/null; }
 effects() { cat "$DEMO/effects" 2> /dev/null | grep -c .; }
 
 # ---- one order ----
@@ -20,6 +21,16 @@ ok "it is run" until_true state_is "$id" "done completed"
 is "once" "$(effects)" 1
 like "its result is on the board" "$(ask file "$id" result.json)" '"marked'
 like "so is what it printed" "$(ask file "$id" live)" marked
+
+# ---- a node by its name from here ----
+kill "$worker"
+until_true gone "$worker"
+cd "$T" || exit 1
+NODE=node work
+worker=$BESIDE
+id=$(order mark '{"n":0}')
+ok "an order is run of a node that is named from here" until_true state_is "$id" "done completed"
+is "as any other" "$(effects)" 2
 
 # ---- 17: what a hand in the database does ----
 row "UPDATE run SET state='queued', gen=0, receipt=NULL WHERE id='$id'"
@@ -40,7 +51,7 @@ kill -CONT "$worker"
 ok "changed parameters are refused" until_true eval 'ask state "$id" | grep -q "^refused refused: order .* is not signed by"'
 ok "another digest is refused" until_true eval 'ask counts | grep -q "queued=0 running=0"'
 ok "another principal's name is refused" until_true eval 'ask counts | grep -q "refused=4"'
-is "none of them ran" "$(effects)" 1
+is "none of them ran" "$(effects)" 2
 
 sha=$(sha_of mark)
 remote_tool mark 'cat >> "$1/effects"; echo >> "$1/effects"; echo changed'
@@ -56,7 +67,7 @@ ask admit allow=rye.execute.tool.nap
 id=$(order mark '{"n":6}')
 ok "what it may not is not run" until_true eval 'ask state "$id" | grep -q "^done error"'
 like "and says why" "$(ask file "$id" result.json)" "not covered by capabilities|Permission denied"
-is "nothing ran of all these" "$(effects)" 1
+is "nothing ran of all these" "$(effects)" 2
 ask admit 'allow=rye.*' spend_month=1
 id=$(order mark '{"n":7}' 1 reserve=2)
 ok "more than the month's money is refused" until_true eval 'ask state "$id" | grep -q "^refused refused: 0.00 of 1.00 dollars"'
@@ -76,6 +87,7 @@ is "within 2 s" "$((($(date +%s%N) - began) / 1000000 < 2000 * ${RYE_TEST_SLOW:-
 id=$(order nap)
 ok "a run begins" until_true test -s "$DEMO/naps"
 kill -9 "$worker"
+until_true gone "$worker" # its name is free once it is
 work
 worker=$BESIDE
 ok "it ends with its result" until_true state_is "$id" "done completed"
