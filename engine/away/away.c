@@ -57,6 +57,8 @@ static int away_go(struct away *away, struct away_end *ret, struct rye_err *err)
 		r = away_follow(away, err);
 	if (!r && !away_over(away))
 		r = away_send(away, err); /* the same again: how it stands now */
+	if (!r)
+		away_tell(away, json_str(away->stands, "state"));
 	return r ? r : away_take(away, ret, err);
 }
 

@@ -76,6 +76,8 @@ static int wire_live(void *arg, struct rye_span bytes, struct rye_err *err)
 	struct away *away = arg;
 
 	(void)err;
+	if (!away->live)
+		away_tell(away, "running");
 	away->live += (int64_t)bytes.len;
 	away->ask->live(away->ask->live_arg, bytes);
 	return 0;

@@ -94,6 +94,7 @@ int node_serve(const struct node_dir *node, int in, int out, const char *as, str
 	/* their threads may wait for the client */
 	conn_stop(session.conn);
 	session_end(&session);
+	board_close(session.board);
 	conn_close(session.conn);
 	principal_done(&session.who);
 	return r;

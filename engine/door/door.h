@@ -82,10 +82,15 @@ void principal_asked(const struct node_dir *node, const struct key_public *key);
  * the other; what takes longer than a moment has a thread of its own, which may send.
  */
 
+struct board;
+struct run_follow;
+
 struct door_session {
 	const struct node_dir *node;
 	struct conn *conn;
 	struct principal who; /* frozen once its frames are answered */
+	struct board *board; /* NULL: not opened yet */
+	struct run_follow *follows; /* that go on; the door's thread alone */
 	struct session_kept *kept; /* of streams: session_keep; the door's thread alone */
 };
 

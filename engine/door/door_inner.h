@@ -5,6 +5,7 @@
 #ifndef RYE_DOOR_DOOR_INNER_H
 #define RYE_DOOR_DOOR_INNER_H
 
+#include "board/board.h"
 #include "door/door.h"
 
 /* A principal's file has some hundred bytes; many signers make it some thousand. */
@@ -28,5 +29,23 @@ int door_greet(struct door_session *session, const char *as, struct rye_err *err
 int door_ping(struct door_session *session, const struct conn_frame *frame, struct rye_err *err);
 int door_info(struct door_session *session, const struct conn_frame *frame, struct rye_err *err);
 int door_info_self(struct door_session *session, json_t *into, struct rye_err *err);
+
+/*
+ * door_order.c, door_follow.c: a principal's runs. The board is opened when it is first needed, on the
+ * door's thread, and closed behind the last follower.
+ */
+int session_board(struct door_session *session, struct rye_err *err);
+/* How it stands: {id, state, gen, cancel, worker, made, heard, ended, receipt, late}; a new reference. */
+json_t *run_json(const struct board_run *run);
+/* A body with "run": a run's id. *ret: a new reference. */
+int frame_run(const struct conn_frame *frame, json_t **ret, struct rye_err *err);
+int door_order(struct door_session *session, const struct conn_frame *frame, struct rye_err *err);
+int door_word(struct door_session *session, const struct conn_frame *frame, struct rye_err *err);
+int door_cancel(struct door_session *session, const struct conn_frame *frame, struct rye_err *err);
+int door_list(struct door_session *session, const struct conn_frame *frame, struct rye_err *err);
+int door_follow(struct door_session *session, const struct conn_frame *frame, struct rye_err *err);
+
+/* door_worker.c: starts one where none works. What fails is tried again by the next that asks. */
+void door_worker(const struct node_dir *node);
 
 #endif

@@ -8,8 +8,10 @@
 #include "memory.h"
 
 const struct door_row door_rows[] = {
-	{ FRAME_PING, "PING", door_ping },
-	{ FRAME_INFO, "INFO", door_info },
+	{ FRAME_PING, "PING", door_ping },    { FRAME_INFO, "INFO", door_info },
+	{ FRAME_ORDER, "ORDER", door_order }, { FRAME_FOLLOW, "FOLLOW", door_follow },
+	{ FRAME_WORD, "WORD", door_word },    { FRAME_CANCEL, "CANCEL", door_cancel },
+	{ FRAME_LIST, "LIST", door_list },
 };
 const size_t door_n_rows = ARRAY_SIZE(door_rows);
 

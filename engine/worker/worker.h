@@ -18,6 +18,7 @@
 struct worker_ask {
 	const char *node; /* its directory */
 	int64_t idle_ms; /* it ends when there was nothing to do for so long; 0: never */
+	bool sole; /* it ends at once where one works already */
 	int stop; /* readable once it is to end: what it has begun goes on, and is taken up by the next; or -1 */
 	struct log log;
 };

@@ -22,6 +22,8 @@ int rye_worker(const char *node, int64_t idle_ms, struct rye_err *err)
 {
 	struct worker_ask ask = { .node = node,
 				  .idle_ms = idle_ms,
+				  /* the door starts it so */
+				  .sole = idle_ms > 0,
 				  .stop = -1,
 				  .log = { line_out } };
 	auto_close int stop = -1;

@@ -32,7 +32,7 @@ static int take_name(struct node_worker *worker, struct rye_err *err)
 {
 	char path[64];
 
-	for (int i = 1; i <= WORKERS_MAX; i++) {
+	for (int i = 1; i <= (worker->ask.sole ? 1 : WORKERS_MAX); i++) {
 		auto_close int fd = -1;
 
 		snprintf(path, sizeof(path), "work/worker-%d.lock", i);
@@ -47,8 +47,8 @@ static int take_name(struct node_worker *worker, struct rye_err *err)
 		worker->lock = steal_fd(&fd);
 		return 0;
 	}
-	return rye_fail(err, RYE_BUSY, "%d workers are at work in %s", WORKERS_MAX,
-			worker->node->path);
+	return rye_fail(err, RYE_BUSY, "%s has its %s", worker->node->path,
+			worker->ask.sole ? "worker" : "64 workers");
 }
 
 /* A key for receipts, of the node's: the latter signs for principals and for this one alone. */

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# remote_run.sh: requests with a target: what is refused before anything begins.
+# remote_run.sh: requests with a target: what is refused before anything begins, and what is carried out there.
 . "$(dirname "$0")/fixture.sh"
 need jq || finish
+export RYE_NODE_IDLE_MS=3000
 
 fx_spaces
 fx_tool "$P" note 'cat >/dev/null' 'echo noted >>notes' 'echo here'
@@ -105,4 +106,34 @@ like 'one that is gone' "$(error "$(execute '{"item_id":"tool:note","target":"re
 errno 'the errno of the write' EHOSTUNREACH bash -c "echo '{}' >'$M/remotes/node/tools/note/run'"
 like 'its status says so' "$(cat "$M/remotes/node/status")" '^unreachable, tried [0-9]+ s ago: node'
 not_ok 'nothing has run here, still' test -e "$P/notes"
+
+# --- one that works: its project lies there, its door starts a worker ---
+mv "$T/gone" "$T/node"
+there=$T/node/work/projects/$(ls "$T/node/principals" | sed 's/[.]toml$//')/$(basename "$P")
+mkdir -p "$there"
+cp -r "$P/.ai" "$there/.ai"
+rm -rf "$there/.ai/state" "$there/.ai/config"
+reply=$(execute '{"item_id":"tool:note","target":"remote:node"}')
+is 'a run there ends here' "$(jq -c '[.status,.remote,.execution_mode,.data.stdout]' <<<"$reply")" '["success","node","remote","here\n"]'
+is 'it ran there' "$(cat "$there/notes")" noted
+not_ok 'and not here' test -e "$P/notes"
+id=$(jq -r .thread_id <<<"$reply")
+is 'its files are those of a thread' "$(cat "$M/state/threads/$id/status" "$M/state/threads/$id/live" | xargs)" 'completed here'
+is 'its receipt is kept' "$(jq -r .receipt.status "$M/state/threads/$id/receipt.json")" completed
+has 'and says where it ran' "$(cat "$M/state/threads/$id/remote")" 'node done, heard'
+has 'from the command line' "$(cli tool:note --target remote:node)" here
+is 'twice in all' "$(grep -c noted "$there/notes")" 2
+worker=$(pgrep -f "node-work $T/node" | wc -l)
+is 'one worker works' "$worker" 1
+fx_tool "$P" long 'cat >/dev/null' 'echo begun >>longs' 'echo begun' 'sleep 100'
+fx_sign "$P" tool:long
+cp "$P"/.ai/tools/long.* "$there/.ai/tools/"
+reply=$(converse "$M/remotes/node/tools/long/async")
+id=$(jq -r .thread_id <<<"$reply")
+is 'async answers at once' "$(jq -c '[.status,.async,.remote]' <<<"$reply")" '["running",true,"node"]'
+ok 'what it prints comes here' until_true grep -q begun "$M/state/threads/$id/live"
+like 'it is running there' "$(cat "$M/state/threads/$id/remote")" '^node running, heard'
+echo cancel >"$M/state/threads/$id/ctl"
+is 'it is cancelled there' "$(cat "$M/state/threads/$id/wait")" cancelled
+is 'and was begun once' "$(cat "$there/longs")" begun
 finish

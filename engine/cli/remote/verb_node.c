@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <string.h>
 
 char *node_where(struct cli *cli, const char *named)
@@ -96,6 +97,8 @@ int node_stdio(struct cli *cli)
 		return CLI_FAILED;
 	if (node_open(path, &node, &err))
 		return told_in_a_line(cli, &err);
+	/* workers that it starts go on without it, and it does not wait for them */
+	signal(SIGCHLD, SIG_IGN);
 	in = take_stream(STDIN_FILENO);
 	out = take_stream(STDOUT_FILENO);
 	if (in < 0 || out < 0)

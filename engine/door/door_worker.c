@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The worker that a door starts where none is: `ryefs node-work`, a process in a session of its own, which goes on
+ * without the connection and ends when there was nothing to do for a while. The lock of its name says
+ * that it is there; two that are started at once: one of them ends. From any thread.
+ */
+#include "door/door_inner.h"
+
+#include "memory.h"
+#include "scope.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* RYE_NODE_IDLE_MS changes it. */
+#define IDLE_MS "60000"
+
+static bool worker_works(const struct node_dir *node)
+{
+	auto_close int fd =
+		openat(node->dir, "work/worker-1.lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
+}
+
+void door_worker(const struct node_dir *node)
+{
+	const char *idle = getenv("RYE_NODE_IDLE_MS");
+	char name[] = "ryefs", verb[] = "node-work", usual[] = IDLE_MS;
+	char *const argv[] = { name, verb, node->path, idle ? (char *)idle : usual, NULL };
+	auto_close int log = -1;
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t none, all;
+	pid_t pid;
+
+	if (worker_works(node))
+		return;
+	log = openat(node->dir, "worker.log", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+		     0600);
+	if (log < 0)
+		return;
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&actions, log, 1);
+	posix_spawn_file_actions_adddup2(&actions, log, 2);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
+						POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigdefault(&attr, &all);
+	(void)!posix_spawn(&pid, "/proc/self/exe", &actions, &attr, argv, environ);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&actions);
+}
