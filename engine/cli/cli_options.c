@@ -42,6 +42,7 @@ static const struct flag flags[] = {
 	{ "expect", 0, " skill ", AT(expect), "DIGEST",
 	  "add: the yes, where there is no terminal" },
 	{ "force", 'f', " fetch keygen ", AT(force), NULL, "replace what is there" },
+	{ "force", 'f', " remote ", AT(force), NULL, "push: over what was pushed from elsewhere" },
 	{ "force", 'f', " sign ", AT(force), NULL, "of many: also what is good already" },
 	{ "forget-secrets", 0, " keygen ", AT(forget), NULL, "also where they cannot be opened" },
 	{ "fork", 0, " execute ", AT(fork), NULL, "let a model work through the directive" },

@@ -91,6 +91,7 @@ struct door_session {
 	struct principal who; /* frozen once its frames are answered */
 	struct board *board; /* NULL: not opened yet */
 	struct run_follow *follows; /* that go on; the door's thread alone */
+	struct door_push *push; /* what packs are kept in; NULL: none came. The door's thread alone */
 	struct session_kept *kept; /* of streams: session_keep; the door's thread alone */
 };
 

@@ -22,12 +22,20 @@ bool principal_is_fp(const char *text);
 /* Releases what all streams have kept. */
 void session_end(struct door_session *session);
 
+/* door_push.c. NULL is fine */
+void door_push_free(struct door_push *push);
+
 /* door_hello.c: HELLO and AUTH; the session has its principal then. */
 int door_greet(struct door_session *session, const char *as, struct rye_err *err);
 
 /* Rows of door_rows.c. */
 int door_ping(struct door_session *session, const struct conn_frame *frame, struct rye_err *err);
 int door_info(struct door_session *session, const struct conn_frame *frame, struct rye_err *err);
+int door_heads(struct door_session *session, const struct conn_frame *frame, struct rye_err *err);
+int door_pack(struct door_session *session, const struct conn_frame *frame, struct rye_err *err);
+int door_ask(struct door_session *session, const struct conn_frame *frame, struct rye_err *err);
+int door_manifest(struct door_session *session, const struct conn_frame *frame,
+		  struct rye_err *err);
 int door_info_self(struct door_session *session, json_t *into, struct rye_err *err);
 
 /*

@@ -8,10 +8,17 @@
 #include "memory.h"
 
 const struct door_row door_rows[] = {
-	{ FRAME_PING, "PING", door_ping },    { FRAME_INFO, "INFO", door_info },
-	{ FRAME_ORDER, "ORDER", door_order }, { FRAME_FOLLOW, "FOLLOW", door_follow },
-	{ FRAME_WORD, "WORD", door_word },    { FRAME_CANCEL, "CANCEL", door_cancel },
+	{ FRAME_PING, "PING", door_ping },
+	{ FRAME_INFO, "INFO", door_info },
+	{ FRAME_ORDER, "ORDER", door_order },
+	{ FRAME_FOLLOW, "FOLLOW", door_follow },
+	{ FRAME_WORD, "WORD", door_word },
+	{ FRAME_CANCEL, "CANCEL", door_cancel },
 	{ FRAME_LIST, "LIST", door_list },
+	{ FRAME_HEADS, "HEADS", door_heads },
+	{ FRAME_PACK, "PACK", door_pack },
+	{ FRAME_ASK, "ASK", door_ask },
+	{ FRAME_MANIFEST, "MANIFEST", door_manifest },
 };
 const size_t door_n_rows = ARRAY_SIZE(door_rows);
 

@@ -75,6 +75,7 @@ void session_drop(struct door_session *session, uint32_t stream)
 
 void session_end(struct door_session *session)
 {
+	door_push_free(steal(&session->push));
 	while (session->kept)
 		session_drop(session, session->kept->stream);
 }

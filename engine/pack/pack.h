@@ -2,7 +2,7 @@
 /*
  * pack.h: trees of files as objects: a manifest that names each file's digest, blobs (the bytes of a file, or of a
  * piece of one), packs of compressed blobs, which one store holds, and the depot: which blobs each
- * principal has in which pack, and the heads of its projects. docs/remote.md has the formats.
+ * principal has in which pack, and the heads of its projects. The form of a pack is in pack_inner.h.
  *
  * What comes from outside (packs, manifests, differences) is bounded, and verified before it is believed.
  * Structs here belong to one thread at a time, but for the depot, which several processes may have open.

@@ -109,6 +109,14 @@ int remote_enter(const struct item_env *env, const char *name, const char *url, 
 int remote_leave(const struct item_env *env, const char *name, struct rye_err *err);
 
 /*
+ * push.c: the project's files as they are now, to the name that the remote has for it. *ret:
+ * {remote, project, manifest, number, files, bytes, hashed, new_blobs, packs, sent, refused}. RYE_STALE: it was pushed
+ * from elsewhere, and not force; RYE_BUSY: a file has changed meanwhile. The one user of the connection.
+ */
+int remote_push(const struct item_env *env, const struct remote *remote, struct conn *conn,
+		bool force, json_t **ret, struct rye_err *err);
+
+/*
  * remote_view.c: what is known of a remote, as files for a mount: nothing connects.
  */
 /* The files that there are now. */

@@ -87,6 +87,7 @@ _ryefs() {
       node) shared+=" --as --dir --owner --stdio" ;;
       remote) shared+=" --again --yes" ;;
       rm) shared+=" --dry-run --space --yes" ;;
+      remote) shared+=" --again --force --yes" ;;
       search) shared+=" --limit" ;;
       sign) shared+=" --all --force --interactive --space --take-over" ;;
       skill) shared+=" --expect --frozen --space --with-deps --yes" ;;
@@ -120,7 +121,7 @@ _ryefs() {
       ;;
     remote)
       if [ "$cword" = 2 ]; then
-        COMPREPLY=($(compgen -W "list add status rm" -- "$cur"))
+        COMPREPLY=($(compgen -W "list add status push rm" -- "$cur"))
       elif [[ $cword = 3 && ${words[2]} != list ]]; then
         COMPREPLY=($(compgen -W "$(_ryefs_member name remote list)" -- "$cur"))
       fi

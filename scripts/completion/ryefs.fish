@@ -53,7 +53,7 @@ complete -c ryefs -n '__ryefs_verb diff edit execute fetch log mv rm sign verify
 complete -c ryefs -n '__ryefs_verb mcp' -fa 'serve add list refresh remove (__ryefs_member name mcp list)'
 complete -c ryefs -n '__ryefs_verb new' -fa 'tool directive knowledge graph http mcp'
 complete -c ryefs -n '__ryefs_verb node' -fa 'init admit list remove (__ryefs_member fingerprint node list)'
-complete -c ryefs -n '__ryefs_verb remote' -fa 'list add status rm (__ryefs_member name remote list)'
+complete -c ryefs -n '__ryefs_verb remote' -fa 'list add status push rm (__ryefs_member name remote list)'
 complete -c ryefs -n '__ryefs_verb secret' -fa 'set list rm (__ryefs_member name secret list)'
 complete -c ryefs -n '__ryefs_verb untrust' -fa '(__ryefs_member fingerprint keys)'
 complete -c ryefs -n '__ryefs_verb umount' -fa "(awk '/ - fuse\.ryefs / {print \$5}' /proc/self/mountinfo)"
@@ -89,6 +89,7 @@ complete -c ryefs -n '__ryefs_verb mcp' -l no-prompts
 complete -c ryefs -n '__ryefs_verb mcp' -l no-resources
 complete -c ryefs -n '__ryefs_verb log search' -l limit -x
 complete -c ryefs -n '__ryefs_verb sign' -s a -l all
+complete -c ryefs -n '__ryefs_verb remote' -s f -l force -d 'push over another push'
 complete -c ryefs -n '__ryefs_verb sign' -s f -l force
 complete -c ryefs -n '__ryefs_verb sign' -s i -l interactive
 complete -c ryefs -n '__ryefs_verb sign' -l take-over

@@ -22,6 +22,7 @@ int node_stdio(struct cli *cli);
 int remote_add_word(struct cli *cli);
 int remote_list_word(struct cli *cli);
 int remote_status_word(struct cli *cli);
+int remote_push_word(struct cli *cli);
 int remote_rm_word(struct cli *cli);
 
 #endif

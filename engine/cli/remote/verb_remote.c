@@ -12,6 +12,7 @@ int verb_remote(struct cli *cli)
 		{ "list", remote_list_word, 0, 0, "list" },
 		{ "add", remote_add_word, 1, 3, "add NAME [URL [PROJECT]]" },
 		{ "status", remote_status_word, 0, 1, "status [NAME]" },
+		{ "push", remote_push_word, 1, 1, "push NAME" },
 		{ "rm", remote_rm_word, 1, 1, "rm NAME" },
 	};
 

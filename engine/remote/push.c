@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A push: the manifest of the project as it is now becomes what the project's name stands for on a
+ * remote. What is known to be there is not sent: the manifest of the last push is kept, beside the mark of a
+ * push that has not ended, after which the remote is asked. Waits for disk and network. No lock; of two
+ * pushes at once the node takes one.
+ */
+#include "remote/push.h"
+
+#include "base/io.h"
+#include "memory.h"
+#include "str.h"
+
+#include <endian.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Files in .ai/state/remotes/NAME: */
+#define PUSH_STAT "stat" /* what each file's digest was */
+#define PUSH_LAST "manifest" /* of the last push, as text */
+#define PUSH_DOC "pushed.json" /* {manifest, number, files, bytes, at} */
+#define PUSH_MARK "pushing" /* there while one is under way */
+
+struct push {
+	const struct remote *remote;
+	struct conn *conn;
+	int dir;
+	bool force;
+	struct push_head head;
+	struct manifest *last; /* of the last push, if the remote's head is still that; or NULL */
+	struct snapshot *snapshot;
+	struct snapshot_blobs blobs;
+	unsigned char *there; /* a bit for each blob */
+	size_t packs;
+	uint64_t sent; /* bytes of packs and manifest */
+	int64_t number; /* afterwards */
+};
+
+/* The last push's, if it is what the remote has. */
+static void recall(struct push *push)
+{
+	auto_blob struct rye_blob *text = NULL;
+	struct manifest *last;
+
+	if (!push->head.number || io_read_at(push->dir, PUSH_LAST, MANIFEST_MAX, &text) ||
+	    manifest_parse(text, &last, NULL))
+		return;
+	if (digest_is(&last->name, &push->head.manifest))
+		push->last = last;
+	else
+		manifest_free(last);
+}
+
+static int send_pack(void *arg, struct rye_span pack, struct rye_err *err)
+{
+	struct push *push = arg;
+	int r = push_bytes(push->conn, FRAME_PACK, conn_stream(push->conn), pack, err);
+
+	push->packs++;
+	push->sent += pack.len;
+	return r ? r : push_answers(push->conn, 0, NULL, err);
+}
+
+static int send_packs(struct push *push, struct rye_err *err)
+{
+	const struct snapshot_pack what = { push->snapshot, &push->blobs, push->there, send_pack,
+					    push };
+
+	return snapshot_pack(&what, err);
+}
+
+static int send_manifest(struct push *push, struct rye_err *err)
+{
+	const struct manifest *manifest = push->snapshot->manifest;
+	auto_json json_t *head = NULL, *reply = NULL;
+	auto_buf struct rye_buf bytes = RYE_BUF_INIT, text = RYE_BUF_INIT;
+	uint32_t stream = conn_stream(push->conn), len;
+	char sha[SHA_HEX], base[SHA_HEX];
+	int r;
+
+	digest_hex(&manifest->name, sha);
+	head = json_pack("{s:s, s:I, s:s}", "project", push->remote->project, "expected",
+			 (json_int_t)push->head.number, "sha", sha);
+	if (push->last) {
+		digest_hex(&push->last->name, base);
+		json_sets(head, "base", base);
+	}
+	json_put(&text, head, false);
+	len = htobe32((uint32_t)text.len);
+	buf_add(&bytes, (const char *)&len, sizeof(len));
+	buf_addspan(&bytes, buf_span(&text));
+	r = manifest_shrink(push->last ? push->last->text : NULL, manifest->text, &bytes, err);
+	if (!r && (bytes.failed || text.failed))
+		r = memory_fail(err);
+	if (!r)
+		r = push_bytes(push->conn, FRAME_MANIFEST, stream, buf_span(&bytes), err);
+	if (!r)
+		r = push_answers(push->conn, stream, &reply, err);
+	push->sent += bytes.len;
+	push->number = json_int(reply, "number", 0);
+	return r;
+}
+
+/* For the next push. What cannot be kept is asked for then. */
+static void remember(struct push *push)
+{
+	const struct manifest *manifest = push->snapshot->manifest;
+	char sha[SHA_HEX];
+	auto_json json_t *doc = NULL;
+	auto_blob struct rye_blob *text = NULL;
+
+	digest_hex(&manifest->name, sha);
+	doc = json_pack("{s:s, s:I, s:I, s:I}", "manifest", sha, "number", (json_int_t)push->number,
+			"files", (json_int_t)manifest->n, "bytes",
+			(json_int_t)push->snapshot->bytes);
+	text = json_blob(doc, true);
+	io_replace_at(push->dir, PUSH_LAST,
+		      (struct rye_span){ manifest->text->data, manifest->text->len }, 0600);
+	if (text)
+		io_replace_at(push->dir, PUSH_DOC, (struct rye_span){ text->data, text->len },
+			      0600);
+	unlinkat(push->dir, PUSH_MARK, 0);
+}
+
+/* Has this project been pushed from here before, and the remote moved on since? */
+static int check_head(const struct push *push, struct rye_err *err)
+{
+	if (!push->head.number || push->last || push->force)
+		return 0;
+	return rye_fail(err, RYE_STALE,
+			"%s on %s was pushed by %s from elsewhere (number %lld)\n" MEND_WITH
+			"ryefs remote push --force %s",
+			push->remote->project, push->remote->name, push->head.by,
+			(long long)push->head.number, push->remote->name);
+}
+
+/* all: ask for every blob, whatever is known. */
+static int send_all(struct push *push, bool all, struct rye_err *err)
+{
+	bool ask = all || push->head.holes || faccessat(push->dir, PUSH_MARK, F_OK, 0) == 0 ||
+		   (push->head.number && !push->last);
+	int r;
+
+	snapshot_blobs_done(&push->blobs);
+	r = snapshot_blobs(push->snapshot, all || push->head.holes ? NULL : push->last,
+			   &push->blobs, err);
+	if (r)
+		return r;
+	free(push->there);
+	push->there = memory_note(calloc(1, push->blobs.n / 8 + 1));
+	if (!push->there)
+		return memory_fail(err);
+	if (ask || push->blobs.pieces)
+		r = push_asked(push->conn, &push->blobs, push->there, err);
+	if (!r && push->blobs.n)
+		io_replace_at(push->dir, PUSH_MARK, SPAN(""), 0600);
+	if (!r)
+		r = send_packs(push, err);
+	return r ? r : send_manifest(push, err);
+}
+
+static int push_differences(struct push *push, struct rye_err *err)
+{
+	int r;
+
+	if (push->head.number && !push->head.holes &&
+	    digest_is(&push->head.manifest, &push->snapshot->manifest->name)) {
+		push->number = push->head.number;
+		return 0;
+	}
+	r = check_head(push, err);
+	if (!r)
+		r = send_all(push, false, err);
+	/* something that was thought to be there is not */
+	if (r == -RYE_NOT_FOUND || r == -RYE_IO)
+		r = send_all(push, true, err);
+	return r;
+}
+
+static json_t *push_doc(const struct push *push)
+{
+	size_t n = 0;
+	char sha[SHA_HEX];
+
+	for (size_t i = 0; i < push->blobs.n; i++)
+		n += !(push->there[i / 8] & 1 << i % 8);
+	digest_hex(&push->snapshot->manifest->name, sha);
+	return json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:O}", "remote",
+			 push->remote->name, "project", push->remote->project, "manifest", sha,
+			 "number", (json_int_t)push->number, "files",
+			 (json_int_t)push->snapshot->manifest->n, "bytes",
+			 (json_int_t)push->snapshot->bytes, "hashed",
+			 (json_int_t)push->snapshot->hashed, "new_blobs", (json_int_t)n, "packs",
+			 (json_int_t)push->packs, "sent", (json_int_t)push->sent, "refused",
+			 push->snapshot->refused);
+}
+
+static void push_done(struct push *push)
+{
+	manifest_free(push->last);
+	snapshot_blobs_done(&push->blobs);
+	snapshot_free(push->snapshot);
+	free(push->there);
+	if (push->dir >= 0)
+		close(push->dir);
+}
+
+static int push_run(struct push *push, const struct item_env *env, struct rye_err *err)
+{
+	const struct snapshot_ask ask = { .project = env->spaces->v[0].root,
+					  .rules = push->remote->push,
+					  .cache_dir = push->dir,
+					  .cache = PUSH_STAT };
+	int r = snapshot_make(&ask, &push->snapshot, err);
+
+	if (!r)
+		r = push_heads(push->conn, push->remote->project, &push->head, err);
+	if (r)
+		return r;
+	recall(push);
+	r = push_differences(push, err);
+	if (!r)
+		remember(push);
+	return r;
+}
+
+int remote_push(const struct item_env *env, const struct remote *remote, struct conn *conn,
+		bool force, json_t **ret, struct rye_err *err)
+{
+	struct push push = { .remote = remote, .conn = conn, .force = force };
+	struct rye_err own = { 0 };
+	int r;
+
+	err = err ? err : &own;
+	push.dir = remote_state_dir(env, remote->name, true);
+	if (push.dir < 0)
+		return rye_fail_sys(err, -push.dir, ".ai/state/remotes/%s", remote->name);
+	r = push_run(&push, env, err);
+	if (!r) {
+		*ret = push_doc(&push);
+		r = *ret ? 0 : memory_fail(err);
+	} else {
+		r = rye_wrap(err, "%s", remote->name);
+	}
+	push_done(&push);
+	return r;
+}

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# remote_push.sh: the project's files to a node: what goes over the line the first time, after a change and
+# after none; what never does; two that push at once; a push that is cut off and made again.
+. "$(dirname "$0")/lib.sh"
+command -v jq >/dev/null || skip "jq is not installed"
+
+export HOME=$T/home USER_SPACE=$U
+unset RYE_SIGNING_KEY_DIR RYE_NODE XDG_DATA_HOME
+mkdir "$HOME" "$T/bin"
+NODE=$T/node
+cd "$P" || exit 1
+rye() { timeout 120 "$RYEFS" "$@" 2>&1; }
+rye keygen >/dev/null
+FP=$(rye keys --json | jq -r '[.[] | select(.status == "signing")][0].fingerprint')
+printf '#!/bin/sh\nexec "%s" node --stdio "%s"\n' "$RYEFS" "$NODE" >"$T/bin/way"
+chmod 755 "$T/bin/way"
+rye node init "$NODE" >/dev/null
+rye remote add --yes gpu "command:$T/bin/way" demo >/dev/null
+rye node admit --dir "$NODE" "$FP" >/dev/null
+
+# --- a tree: small files, a big one, and what must stay here ---
+mkdir -p src/deep .ai/state/x .ai/config/keys/signing .ai/tools
+for i in $(seq 60); do head -c "$((i * 97))" /dev/urandom | base64 >"src/deep/f$i.txt"; done
+head -c 9000000 /dev/urandom >src/big.bin
+printf '#!/bin/sh\n' >src/run.sh && chmod 755 src/run.sh
+ln -s deep/f1.txt src/link
+ln -s /etc/passwd src/out
+plant=PLANTED-$$-$RANDOM
+for f in .env src/.env.local src/a.secret .ai/state/x/y .ai/config/keys/signing/private_key.pem; do echo "$plant" >"$f"; done
+printf -- '-----BEGIN OPENSSH PRIVATE KEY-----\n%s\n' "$plant" >src/id
+push() { rye remote push --json gpu; }
+of() { jq -r "$1" <<<"$2"; }
+
+first=$(push)
+is 'the first push' "$(of '[.number, .project, .files] | map(tostring) | join(" ")' "$first")" '1 demo 63'
+like 'what stayed here is named' "$(of '[.refused[].path] | sort | join(" ")' "$first")" '.ai/config/keys/signing src/a.secret src/id src/out'
+is 'no planted value is on the node' "$(grep -rl "$plant" "$NODE" | wc -l)" 0
+if command -v zstd >/dev/null; then
+  is 'and no file of that name' "$(cat "$NODE"/store/manifests/*/* | zstd -dc | grep -cE 'env|secret|state|signing|src/id')" 0
+fi
+ok 'few files there' test "$(find "$NODE/store" -type f ! -name 'index.db*' | wc -l)" -le 12
+
+second=$(push)
+is 'nothing has changed: nothing is sent' "$(of '[.number, .packs, .sent] | map(tostring) | join(" ")' "$second")" '1 0 0'
+sleep 1 # reason: times that are younger than this are not believed
+push >/dev/null
+is 'and no file is read' "$(of .hashed "$(push)")" 0
+
+echo changed >src/deep/f3.txt
+mv src/deep/f60.txt src/moved.txt
+rm src/deep/f59.txt
+third=$(push)
+is 'a change, a move and a deletion are one blob' "$(of '[.number, .new_blobs, .files] | map(tostring) | join(" ")' "$third")" '2 1 62'
+ok 'and few bytes' test "$(of .sent "$third")" -lt 4000
+
+# 100 bytes into the middle of the big file
+{ head -c 4500000 src/big.bin; head -c 100 /dev/zero; tail -c +4500001 src/big.bin; } >big && mv big src/big.bin
+fourth=$(push)
+ok 'an insertion sends what is around it' test "$(of .sent "$fourth")" -lt 6000000
+
+# --- another clone of this person's ---
+cp -a "$P" "$T/other"
+rm -rf "$T/other/.ai/state/remotes"
+echo theirs >"$T/other/src/theirs"
+other() { (cd "$T/other" && rye remote push --json "$@" gpu); }
+like 'one that was pushed from elsewhere is not overwritten' "$(other)" 'ryefs remote push --force gpu'
+is 'unless that is wanted' "$(of .number "$(other --force)")" 4
+like 'and then the first one is told' "$(rye remote push gpu)" 'was pushed by .* from elsewhere'
+is 'no blob is sent twice' "$(of .new_blobs "$(rye remote push --json --force gpu)")" 0
+
+# --- one that is cut off ---
+head -c 40000000 /dev/urandom >src/huge.bin
+for ms in 20 60 150 300 600; do
+  timeout -s KILL "$(printf '0.%03d' "$ms")" "$RYEFS" remote push gpu
+done >/dev/null 2>&1
+like 'a push that was cut off is made again' "$(rye remote push gpu)" '^gpu: .* at number 6'
+is 'and then there is nothing to do' "$(of .sent "$(push)")" 0
+
+# --- limits ---
+rye node admit --dir "$NODE" "$FP" bytes=50M >/dev/null
+head -c 20000000 /dev/urandom >src/more.bin
+like 'more than the owner allows' "$(rye remote push gpu)" 'of yours are used'
+rye node admit --dir "$NODE" "$FP" bytes=1G >/dev/null
+like 'until it is allowed' "$(rye remote push gpu)" 'at number 7'
+finish
