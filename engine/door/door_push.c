@@ -73,6 +73,17 @@ static json_t *head_doc(const struct board_head *head)
 	return doc;
 }
 
+/* What was lost may be of another project, or of an older manifest of this one. */
+static bool head_is_whole(struct door_push *push, const char *fp, const struct board_head *head)
+{
+	auto_manifest struct manifest *manifest = NULL;
+	struct digest name;
+
+	return digest_parse(span_of(head->manifest), &name) &&
+	       !depot_manifest(push->depot, fp, &name, &manifest, NULL) &&
+	       !depot_whole(push->depot, fp, manifest, NULL, NULL);
+}
+
 int door_heads(struct door_session *session, const struct conn_frame *frame, struct rye_err *err)
 {
 	auto_json json_t *doc = frame_json(frame, err), *reply = NULL;
@@ -93,6 +104,8 @@ int door_heads(struct door_session *session, const struct conn_frame *frame, str
 		r = depot_used(push->depot, session->who.key.fp, &used, err);
 	if (r)
 		return r;
+	if (used.holes && (!head.number || head_is_whole(push, session->who.key.fp, &head)))
+		used.holes = 0;
 	reply = head_doc(&head);
 	json_set(reply, "holes", json_integer((json_int_t)used.holes));
 	json_set(reply, "used", json_integer((json_int_t)used.bytes));

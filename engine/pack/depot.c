@@ -229,17 +229,22 @@ struct finding {
 	char pack[SHA_HEX];
 };
 
+void place_read(sqlite3_stmt *row, struct pack_place *ret)
+{
+	ret->off = (uint32_t)sqlite3_column_int64(row, 1);
+	ret->zlen = (uint32_t)sqlite3_column_int64(row, 2);
+	ret->len = (uint32_t)sqlite3_column_int64(row, 3);
+	ret->raw = sqlite3_column_int64(row, 4);
+	ret->at = (uint32_t)sqlite3_column_int64(row, 5);
+	ret->size = (uint32_t)sqlite3_column_int64(row, 6);
+}
+
 static int place_row(void *arg, sqlite3_stmt *row)
 {
 	struct finding *found = arg;
 
 	snprintf(found->pack, sizeof(found->pack), "%s", (const char *)sqlite3_column_text(row, 0));
-	found->place.off = (uint32_t)sqlite3_column_int64(row, 1);
-	found->place.zlen = (uint32_t)sqlite3_column_int64(row, 2);
-	found->place.len = (uint32_t)sqlite3_column_int64(row, 3);
-	found->place.raw = sqlite3_column_int64(row, 4);
-	found->place.at = (uint32_t)sqlite3_column_int64(row, 5);
-	found->place.size = (uint32_t)sqlite3_column_int64(row, 6);
+	place_read(row, &found->place);
 	return 1;
 }
 
@@ -276,32 +281,11 @@ static int open_frame(struct depot *depot, const struct finding *found, struct r
 	return 0;
 }
 
-struct losing {
-	const char *principal, *sha;
-};
-
-static int lose_row(void *arg, struct db *db, struct rye_err *err)
-{
-	const struct losing *what = arg;
-	int r = db_step(db,
-			DB_QUERY("DELETE FROM blob WHERE principal = ? AND sha = ?",
-				 DB_TEXT(what->principal), DB_TEXT(what->sha)),
-			NULL, err);
-
-	if (!r)
-		r = db_step(db,
-			    DB_QUERY("INSERT INTO hole VALUES (?, ?) ON CONFLICT DO NOTHING",
-				     DB_TEXT(what->principal), DB_TEXT(what->sha)),
-			    NULL, err);
-	return r;
-}
-
 int depot_read(struct depot *depot, const char *principal, const struct digest *sha,
 	       struct rye_buf *ret, struct rye_err *err)
 {
 	struct finding found = { .place.sha = *sha };
 	char hex[SHA_HEX];
-	struct losing what = { principal, hex };
 	struct rye_err why = { 0 };
 	struct rye_span blob;
 	int r;
@@ -309,7 +293,7 @@ int depot_read(struct depot *depot, const char *principal, const struct digest *
 	digest_hex(sha, hex);
 	r = db_run(depot->db,
 		   DB_ROWS(place_row, &found,
-			   "SELECT pack, off, zlen, len, raw, at, size FROM blob "
+			   "SELECT pack, " PLACE_COLUMNS " FROM blob "
 			   "WHERE principal = ? AND sha = ?",
 			   DB_TEXT(principal), DB_TEXT(hex)),
 		   NULL, err);
@@ -326,7 +310,7 @@ int depot_read(struct depot *depot, const char *principal, const struct digest *
 	}
 	if (err_scarce(&why))
 		return rye_fail(err, why.code, "%s", why.msg);
-	db_transaction(depot->db, lose_row, &what, NULL);
+	depot_lose(depot, principal, sha, found.pack);
 	return rye_fail(err, RYE_IO,
 			"blob %s is no longer what it was (%s); the next push sends it anew", hex,
 			why.msg);

@@ -81,8 +81,8 @@ static int needs_line(struct needs *needs, const struct manifest_line *line, str
 	return r;
 }
 
-static int check_there(struct needs *needs, const struct manifest *manifest,
-		       const struct manifest *base, struct rye_err *err)
+static int needs_all(struct needs *needs, const struct manifest *manifest,
+		     const struct manifest *base, struct rye_err *err)
 {
 	int r = 0;
 
@@ -96,19 +96,25 @@ static int check_there(struct needs *needs, const struct manifest *manifest,
 	return r ? r : needs_ask(needs, err);
 }
 
-int depot_keep(struct depot *depot, const char *principal, const struct manifest *manifest,
-	       const struct manifest *base, struct rye_err *err)
+int depot_whole(struct depot *depot, const char *principal, const struct manifest *manifest,
+		const struct manifest *base, struct rye_err *err)
 {
 	auto_free struct digest *v = calloc(KEEP_BATCH, sizeof(*v));
 	auto_free const char **paths = calloc(KEEP_BATCH, sizeof(*paths));
 	struct needs needs = { depot, principal, v, paths, 0 };
-	auto_buf struct rye_buf bytes = RYE_BUF_INIT;
-	char object[MANIFEST_NAME_LEN], hex[SHA_HEX];
-	int r;
 
 	if (!v || !paths)
 		return rye_fail(err, RYE_IO, "manifest: out of memory");
-	r = check_there(&needs, manifest, base, err);
+	return needs_all(&needs, manifest, base, err);
+}
+
+int depot_keep(struct depot *depot, const char *principal, const struct manifest *manifest,
+	       const struct manifest *base, struct rye_err *err)
+{
+	auto_buf struct rye_buf bytes = RYE_BUF_INIT;
+	char object[MANIFEST_NAME_LEN], hex[SHA_HEX];
+	int r = depot_whole(depot, principal, manifest, base, err);
+
 	if (!r)
 		r = manifest_shrink(NULL, manifest->text, &bytes, err);
 	if (r)

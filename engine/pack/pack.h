@@ -151,18 +151,21 @@ int depot_has(struct depot *depot, const char *principal, const struct digest *v
 	      unsigned char *ret, struct rye_err *err);
 /*
  * Its bytes, added to *ret. RYE_NOT_FOUND: this principal has none of that name. RYE_IO: they are no
- * longer what they were, and from now on it has none.
+ * longer what they were, and from now on it has none, nor any of that pack that is damaged too.
  */
 int depot_read(struct depot *depot, const char *principal, const struct digest *sha,
 	       struct rye_buf *ret, struct rye_err *err);
 struct depot_used {
 	int64_t bytes; /* of its packs */
-	int64_t holes; /* blobs that were lost and have not come again: ask for all */
+	int64_t holes; /* blobs that were lost and have not come again, of whatever manifest */
 };
 int depot_used(struct depot *depot, const char *principal, struct depot_used *ret,
 	       struct rye_err *err);
 
 /* depot_manifest.c. base: one whose blobs are known to be there, or NULL. RYE_NOT_FOUND: a path's are not. */
+int depot_whole(struct depot *depot, const char *principal, const struct manifest *manifest,
+		const struct manifest *base, struct rye_err *err);
+/* The same, and from now on the manifest is there. */
 int depot_keep(struct depot *depot, const char *principal, const struct manifest *manifest,
 	       const struct manifest *base, struct rye_err *err);
 int depot_manifest(struct depot *depot, const char *principal, const struct digest *name,

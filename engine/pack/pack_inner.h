@@ -38,4 +38,15 @@ struct depot {
 	struct rye_span frame;
 };
 
+/* depot.c: the columns from the second on of a row of `blob`. */
+#define PLACE_COLUMNS "off, zlen, len, raw, at, size"
+void place_read(sqlite3_stmt *row, struct pack_place *ret);
+
+/*
+ * depot_lose.c: a blob of that pack is not what it was: it and all others there that are not are no longer
+ * said to be there, so that one push sends them anew.
+ */
+void depot_lose(struct depot *depot, const char *principal, const struct digest *sha,
+		const char *pack);
+
 #endif

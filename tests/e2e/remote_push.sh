@@ -77,10 +77,21 @@ done >/dev/null 2>&1
 like 'a push that was cut off is made again' "$(rye remote push gpu)" '^gpu: .* at number 6'
 is 'and then there is nothing to do' "$(of .sent "$(push)")" 0
 
+# --- what was lost there ---
+index() { python3 -c 'import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as db: print(db.execute(sys.argv[2]).rowcount)' "$NODE/store/index.db" "$1"; }
+index "insert into hole values ('$FP', 'of another project')" >/dev/null
+is 'that is not of this project: nothing is sent' "$(of '[.packs, .sent] | map(tostring) | join(" ")' "$(push)")" '0 0'
+sha=$(sha256sum src/deep/f5.txt | cut -d' ' -f1)
+is 'one that is of it' "$(index "delete from blob where sha = '$sha'")" 1
+index "insert into hole values ('$FP', '$sha')" >/dev/null
+is 'it alone is sent' "$(of .new_blobs "$(push)")" 1
+is 'once' "$(of .sent "$(push)")" 0
+
 # --- limits ---
 rye node admit --dir "$NODE" "$FP" bytes=50M >/dev/null
 head -c 20000000 /dev/urandom >src/more.bin
 like 'more than the owner allows' "$(rye remote push gpu)" 'of yours are used'
 rye node admit --dir "$NODE" "$FP" bytes=1G >/dev/null
-like 'until it is allowed' "$(rye remote push gpu)" 'at number 7'
+like 'until it is allowed' "$(rye remote push gpu)" 'at number 8'
 finish

@@ -52,7 +52,7 @@ static size_t random_size(struct random *r)
 
 	return random_below(r, 60) ?
 		       random_below(r, sizes[random_below(r, ARRAY_SIZE(sizes))] + 1) :
-		       BLOB_MAX + random_below(r, 3 * BLOB_MAX);
+		       BLOB_MAX + random_below(r, BLOB_MAX);
 }
 
 static void random_file(struct bench *b, const char *path)
@@ -95,6 +95,10 @@ static void random_edit(struct bench *b)
 	default:
 		random_file(b, path);
 	}
+	/* a manifest has no empty directories; one within another is tried first */
+	unlinkat(b->dir, "project/a/b", AT_REMOVEDIR);
+	for (size_t k = 1; k < ARRAY_SIZE(dirs); k++)
+		unlinkat(b->dir, dirs[k], AT_REMOVEDIR);
 }
 
 /* ---- a push without a connection ---- */
@@ -284,15 +288,14 @@ static void no_wrong_byte_comes_out(void **state)
 		random_edit(&b);
 	manifest_free(base);
 	base = push(&b, NULL, true, &first);
-	for (int round = 0; round < 3 * ROUNDS; round++) {
+	for (int round = 0; round < ROUNDS; round++) {
 		struct rye_err err = { 0 };
-		struct depot_used used;
 		char copy[128];
 
 		harm(&b);
-		/* until nothing is missing any more: each look finds the next blob */
+		/* one push mends a pack; harm is done to two, and an earlier round's may have been overlooked */
 		for (int i = 0; check_out(&b, &base->name, copy, &err); i++) {
-			assert_in_range(i, 0, 400);
+			assert_in_range(i, 0, 2 * round + 1);
 			assert_true(err.code == RYE_IO || err.code == RYE_NOT_FOUND);
 			assert_true(strstr(err.msg, "'f") || strstr(err.msg, "'g") ||
 				    strstr(err.msg, "/f") || strstr(err.msg, "/g"));
@@ -302,8 +305,7 @@ static void no_wrong_byte_comes_out(void **state)
 		}
 		assert_true(same_trees(&b, copy));
 		io_remove_tree(AT_FDCWD, copy, 12);
-		assert_works(&told_err, depot_used(b.depot, ME, &used, &told_err));
-		assert_int_equal(used.holes, 0);
+		assert_works(&told_err, depot_whole(b.depot, ME, base, NULL, &told_err));
 	}
 	done(&b);
 }
