@@ -76,6 +76,7 @@ static void fill(struct place *p)
 		".ai/tools/a.py",
 		".ai/config/agent/x.yaml",
 		".ai/config/keys/signing/private_key.pem",
+		".ai/config/keys/signing/old",
 		".ai/state/threads/t/output",
 		".ai/secrets/store",
 		".env",

@@ -202,7 +202,7 @@ static const struct cli_verb verbs[] = {
 	  .traits = CLI_HIDDEN,
 	  .run = verb_node_work },
 	{ .name = "remote",
-	  .usage = "[list] | add NAME [URL [PROJECT]] | status [NAME] | push NAME | rm NAME",
+	  .usage = "[list] | add NAME [URL [PROJECT]] | status [NAME] | push|rm NAME",
 	  .help = "other machines that runs may go to: see, pin, ask and forget them",
 	  .more = "add shows the key that answers at URL, asks, and pins it in your user space; a NAME\n"
 		  "that is not configured is written to your remotes/remotes. URL is\n"
