@@ -21,7 +21,7 @@
 
 struct door_push {
 	struct depot *depot;
-	struct board *board;
+	struct board *board; /* the session's */
 	int64_t bytes; /* of packs, since the last manifest */
 };
 
@@ -30,27 +30,25 @@ void door_push_free(struct door_push *push)
 	if (!push)
 		return;
 	depot_close(push->depot);
-	board_close(push->board);
 	free(push);
 }
 
 /* Opened by the first frame that needs it. */
 static int push_open(struct door_session *session, struct door_push **ret, struct rye_err *err)
 {
-	auto_buf struct rye_buf store = RYE_BUF_INIT, board = RYE_BUF_INIT;
+	auto_buf struct rye_buf store = RYE_BUF_INIT;
 	struct door_push *push = session->push;
-	int r = 0;
+	int r;
 
 	if (!push)
 		push = session->push = memory_note(calloc(1, sizeof(*push)));
 	buf_addf(&store, "%s/store", session->node->path);
-	buf_addf(&board, "sqlite:%s/board.db", session->node->path);
-	if (!push || store.failed || board.failed)
+	if (!push || store.failed)
 		return memory_fail(err);
-	if (!push->depot)
+	r = session_board(session, err);
+	push->board = session->board;
+	if (!r && !push->depot)
 		r = depot_open(store.data, &push->depot, err);
-	if (!r && !push->board)
-		r = board_open(board.data, &push->board, err);
 	*ret = push;
 	return r;
 }
