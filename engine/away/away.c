@@ -91,6 +91,8 @@ static int away_carry_out(struct away *away, struct away_end *ret, struct rye_er
 		if (!r || !away_is_cut(away, err))
 			break;
 		away_tell(away, "cannot be reached");
+		if (away->link.conn)
+			pause = AWAY_AGAIN_MS; /* it was there: this is a new cut */
 		remote_link_done(&away->link);
 		/* told to end while it cannot be told: it is left as it is there */
 		if (!away_pause(away, pause))

@@ -7,6 +7,8 @@
  *   ask_node admit DIR KEY NAME=VALUE   changes what the principal may
  *   ask_node submit DIR KEY REF SHA PROJECT PARAMETERS COUNT [again] [reserve=X]    prints the ids; a
  *                                       parameter n is the number of each
+ *   ask_node sign …                     the same, which prints the envelopes and submits none; id=ID
+ *   ask_node send DIR KEY RYEFS FILE COUNT    over a connection to the node's door; prints the answers
  *   ask_node cancel DIR KEY ID
  *   ask_node say DIR KEY ID TEXT
  *   ask_node state DIR KEY ID           state, status and reason, of a receipt that is checked
@@ -17,6 +19,7 @@
  */
 #include "base/io.h"
 #include "board/board.h"
+#include "clock.h"
 #include "door/door.h"
 #include "order/order.h"
 #include "scope.h"
@@ -27,7 +30,6 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 struct ask {
 	const char *dir;
@@ -36,7 +38,11 @@ struct ask {
 	struct key_secret key;
 	int argc;
 	char **argv;
+	bool only_sign;
 };
+
+/* For one answer of a door. */
+#define SEND_MS 20000
 
 static int fail(const struct rye_err *err)
 {
@@ -67,6 +73,26 @@ static int ask_admit(struct ask *ask, struct rye_err *err)
 	return r;
 }
 
+/* To the board, or where `sign` is asked for to the caller. */
+static int order_out(struct ask *ask, const struct order *order, const char *body,
+		     struct rye_err *err)
+{
+	struct board_run run;
+	const struct board_order row = { .id = order->id,
+					 .principal = order->asker,
+					 .sha = order->sha,
+					 .body = body,
+					 .labels = "[]",
+					 .again = order->again,
+					 .queued = 100000,
+					 .jobs = 100 };
+	int r = ask->only_sign ? 0 : board_submit(ask->board, &row, &run, err);
+
+	if (!r)
+		printf("%s\n", ask->only_sign ? body : order->id);
+	return r;
+}
+
 static int ask_submit(struct ask *ask, struct rye_err *err)
 {
 	auto_json json_t *parameters = json_parse(span_of(ask->argv[3]), 0, "parameters", err);
@@ -85,29 +111,67 @@ static int ask_submit(struct ask *ask, struct rye_err *err)
 	}
 	for (int i = 0; !r && i < count; i++) {
 		auto_buf struct rye_buf text = RYE_BUF_INIT;
-		struct board_run run;
-		struct board_order row;
 
 		if (json_object_get(parameters, "n"))
 			json_object_set_new(parameters, "n", json_integer(i));
 		id_uuid(order.id);
+		if (ask->argc > 5 && !strncmp(ask->argv[5], "id=", 3))
+			snprintf(order.id, sizeof(order.id), "%s", ask->argv[5] + 3);
 		r = order_sign(&order, &ask->key, err);
 		if (!r)
 			r = order_put(&order, &text, err);
-		row = (struct board_order){ .id = order.id,
-					    .principal = order.asker,
-					    .sha = order.sha,
-					    .body = text.data,
-					    .labels = "[]",
-					    .again = order.again,
-					    .queued = 100000,
-					    .jobs = 100 };
 		if (!r)
-			r = board_submit(ask->board, &row, &run, err);
-		if (!r)
-			printf("%s\n", order.id);
+			r = order_out(ask, &order, text.data, err);
 	}
 	order_done(&order);
+	return r;
+}
+
+static int ask_sign(struct ask *ask, struct rye_err *err)
+{
+	ask->only_sign = true;
+	return ask_submit(ask, err);
+}
+
+/* One order over one connection. */
+static int send_one(struct conn *conn, struct rye_span order, struct rye_err *err)
+{
+	auto_frame struct conn_frame frame = { 0 };
+	uint32_t stream = conn_stream(conn);
+	int r = conn_send(conn, FRAME_ORDER, stream, order, err);
+
+	if (!r)
+		r = conn_recv(conn, clock_ms() + SEND_MS, &frame, err);
+	if (!r && frame.type == FRAME_ERR)
+		r = frame_fault_read(&frame, err);
+	if (!r)
+		printf("%.*s\n", (int)frame.body->len, frame.body->data);
+	return r;
+}
+
+static int ask_send(struct ask *ask, struct rye_err *err)
+{
+	auto_close int fd = open(ask->argv[1], O_RDONLY | O_CLOEXEC);
+	auto_blob struct rye_blob *order = NULL;
+	auto_conn struct conn *conn = NULL;
+	auto_json json_t *ready = NULL;
+	int64_t until = clock_ms() + SEND_MS;
+	struct hello hello = { 0 };
+	struct card card;
+	struct stat st;
+	char url[1024];
+	int r = fd < 0 ? -ENOENT : io_read_fd(fd, ORDER_MAX, &order, &st);
+
+	if (r < 0)
+		return rye_fail_sys(err, -r, "%s", ask->argv[1]);
+	snprintf(url, sizeof(url), "command:%s node --stdio %s", ask->argv[0], ask->dir);
+	r = conn_open(url, &conn, err);
+	if (!r)
+		r = hello_node(conn, until, &hello, &card, err);
+	if (!r)
+		r = hello_auth(conn, &hello, &ask->key, until, &ready, err);
+	for (int i = 0; !r && i < atoi(ask->argv[2]); i++)
+		r = send_one(conn, (struct rye_span){ order->data, order->len }, err);
 	return r;
 }
 
@@ -243,7 +307,7 @@ static const struct ask_row {
 	{ "init", 0, ask_admit },    { "admit", 1, ask_admit },	  { "submit", 5, ask_submit },
 	{ "cancel", 1, ask_cancel }, { "say", 2, ask_say },	  { "state", 1, ask_state },
 	{ "file", 2, ask_file },     { "counts", 0, ask_counts }, { "check", 0, ask_check },
-	{ "spent", 0, ask_spent },
+	{ "spent", 0, ask_spent },   { "sign", 5, ask_sign },	  { "send", 3, ask_send },
 };
 
 static int begin(struct ask *ask, const char *verb, const char *key, struct rye_err *err)

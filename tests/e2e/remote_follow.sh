@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# remote_follow.sh: what a run elsewhere prints comes here once and in order, however often the connection is killed;
+# and an order that is sent often, over several connections, is one run.
+. "$(dirname "$0")/fixture.sh"
+need jq pgrep || finish
+export RYE_NODE_IDLE_MS=3000
+CUTS=${RYE_CUTS:-10}
+
+fx_spaces
+fx_tool "$P" lines 'cat >/dev/null' 'echo begun >>begun' \
+  'for i in $(seq 1 300); do echo "line $i: $(printf "%0200d" "$i")"; sleep 0.03; done'
+fx_tool "$P" note 'cat >/dev/null' 'echo noted >>notes' 'echo here'
+fx_sign "$P" tool:lines tool:note
+allow '^ryefs: (info refused: )?(tool|directive|execute)'
+fx_mount
+"$RYEFS" node init "$T/node" --system "$S" >/dev/null
+remote() { timeout 60 "$RYEFS" remote "$@" --project "$P" --user "$U" --system "$S" 2>&1; }
+like 'a node is pinned' "$(remote add --yes node "command:$RYEFS node --stdio $T/node")" 'node is pinned'
+FP=$(ls "$T/node/asked" | sed 's/[.]pem$//')
+ok 'and knows us' "$RYEFS" node admit --dir "$T/node" "$FP" --system "$S"
+there=$T/node/work/projects/$FP/$(basename "$P")
+mkdir -p "$there"
+cp -r "$P/.ai" "$there/.ai"
+rm -rf "$there/.ai/state" "$there/.ai/config"
+
+# --- killed connections ---
+id=$(jq -r .thread_id <<<"$(converse "$M/remotes/node/tools/lines/async")")
+live=$M/state/threads/$id/live
+cuts=0
+cut_one() { # the door of the one connection
+  local door
+  door=$(pgrep -f "node --stdio $T/node" | head -n 1)
+  [ -n "$door" ] && kill -9 "$door" 2>/dev/null
+}
+more_than() { [ "$(stat -c %s "$P/.ai/state/threads/$id/live")" -gt "$1" ]; }
+ok 'it prints' until_true more_than 0
+for ((i = 0; i < CUTS; i++)); do
+  at=$(stat -c %s "$P/.ai/state/threads/$id/live")
+  until_true cut_one && cuts=$((cuts + 1))
+  until_true more_than "$at"
+done
+is 'connections were killed' "$cuts" "$CUTS"
+is 'it has ended well' "$(cat "$M/state/threads/$id/wait")" completed
+is 'every byte came once, in order' "$(sha256sum <"$live")" \
+  "$(for i in $(seq 1 300); do echo "line $i: $(printf "%0200d" "$i")"; done | sha256sum)"
+is 'and it was begun once' "$(cat "$there/begun")" begun
+
+# --- 14: one order, sent often ---
+KEY=$(find "$U" -name private_key.pem | head -n 1)
+ask() {
+  local verb=$1
+
+  shift
+  "$ASK_NODE" "$verb" "$T/node" "$KEY" "$@"
+}
+sha=$(sha256sum <"$(ls "$there"/.ai/tools/note.*)" | cut -d' ' -f1)
+ask sign tool:note "$sha" "$(basename "$P")" '{}' 1 >"$T/order"
+send_often() { # 5 connections, ten times over each
+  local i pids=()
+
+  for i in 1 2 3 4 5; do
+    ask send "$RYEFS" "$T/order" 10 >"$T/sent$i" 2>&1 &
+    pids+=($!)
+  done
+  wait "${pids[@]}"
+}
+send_often
+is 'all are answered' "$(cat "$T"/sent[1-5] | grep -c '"state"')" 50
+order=$(jq -r .order.id "$T/order")
+is 'with the one run' "$(cat "$T"/sent[1-5] | jq -r .id | sort -u)" "$order"
+ended() { ask state "$order" | grep -q '^done completed'; }
+ok 'it ends' until_true ended
+send_often
+is 'then 50 answers are equal' "$(cat "$T"/sent[1-5] | uniq -c | awk '{ print $1 }')" 50
+is 'with one receipt' "$(jq -r '.receipt | fromjson | .receipt.status' "$T/sent1" | uniq)" completed
+is 'it ran once' "$(cat "$there/notes")" noted
+ask sign tool:note "$sha" "$(basename "$P")" '{"other":1}' 1 "id=$order" >"$T/other"
+has 'another order has not its id' "$(ask send "$RYEFS" "$T/other" 1 2>&1)" "another order has the id $order"
+head -c 400 "$T/order" >"$T/torn"
+like 'a torn one is refused' "$(ask send "$RYEFS" "$T/torn" 1 2>&1)" 'ask_node: [a-z_]+: .*ORDER'
+finish
