@@ -15,6 +15,7 @@ for last; do :; done
 exec sh -c "$last"
 FAKE
 chmod 755 "$T/bin/ssh"
+export RYE_NODE_IDLE_MS=3000
 unset USER_SPACE RYE_SIGNING_KEY_DIR RYE_NODE XDG_DATA_HOME
 cd "$T/here" || exit 1
 while read -r status text; do
