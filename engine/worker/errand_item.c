@@ -67,7 +67,7 @@ static int user_trust(struct rye *rye, const struct node_dir *node, const char *
 		r = io_replace_at(node->dir, name, span_of(json_string_value(element)), 0600);
 		if (r < 0)
 			return rye_fail_sys(err, -r, "%s", path);
-		r = rye_key_trust(rye, path, "principal", fp, err);
+		r = rye_key_trust(rye, path, "principal", NULL, fp, err);
 		if (r)
 			return r;
 	}

@@ -207,10 +207,9 @@ static const struct cli_verb verbs[] = {
 	  .more = "add shows the key that answers at URL, asks, and pins it in your user space; a NAME\n"
 		  "that is not configured is written to your remotes/remotes. URL is\n"
 		  "ssh://[USER@]HOST[:PORT][/DIR] or command:PROGRAM ARG... . --again looks anew.\n"
-		  "list reads files alone; status connects.",
-	  .examples = "ryefs remote list",
 		  "list reads files alone; status connects. push sends what has changed of this project:\n"
 		  "what push: of the remote names, else what git would add; never keys and .env*.",
+	  .examples = "ryefs remote list",
 	  .max = -1,
 	  .seek = "ryefs remote list",
 	  .traits = CLI_WRITES,
