@@ -26,7 +26,7 @@ void digest_hex(const struct digest *digest, char ret[SHA_HEX])
 
 struct digest digest_of(struct rye_span bytes)
 {
-	struct digest digest;
+	struct digest digest = { 0 };
 
 	sha256_of(bytes, digest.bytes);
 	return digest;

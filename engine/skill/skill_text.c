@@ -26,7 +26,7 @@ int skill_front(struct rye_span text, json_t **ret, struct rye_span *ret_body, s
 		return rye_fail(err, RYE_UNPARSABLE,
 				SKILL_TEXT
 				" wants --- as its first line, then name and description");
-	front.ptr = rest.ptr;
+	front = (struct rye_span){ rest.ptr, 0 };
 	do {
 		front.len = (size_t)(rest.ptr - front.ptr);
 		if (!span_line(&rest, &line))
