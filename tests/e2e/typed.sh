@@ -30,6 +30,7 @@ instead threads 'ryefs secret set OPENAI_API_KEY' "mkdir -p .ai/tools/rye/agent/
 instead threads 'tail -f "$id/live" &' 'cat "$id/live"'
 instead providers 'export MY_MODELS_KEY=of-the-server' "export MY_MODELS_KEY=of-the-server MY_MODELS_URL=$here"
 export RYE_LOCAL_URL=$here
+export NO_COLOR=1 # a page shows words; a hook of git writes to the terminal
 # types need something that strips them
 node -e 'require("node:module").stripTypeScriptTypes || process.exit(1)' 2>/dev/null || command -v esbuild >/dev/null ||
   instead tools "ryefs execute text/longest '{\"text\":\"the slings and arrows\"}'" true
