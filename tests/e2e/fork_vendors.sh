@@ -141,9 +141,8 @@ id=$(run execute directive:left --fork --async -q)
 until_true eval '[ "$(asks lane_left)" = 1 ]'
 pid=$(jq .pid "$P/.ai/state/threads/$id/runner.json")
 kill -9 "$pid"
-# its lock is free once its descriptors are closed, which is after its memory has gone
-until_true eval '! ls "/proc/$pid/fd" 2>/dev/null | grep -q .'
-next=$(run threads resume "$id" "go on" -q)
+# what stands beside a runner holds its lock for a moment longer
+until_true eval 'next=$(run threads resume "$id" "go on" -q); [[ $next != *"still running"* ]]'
 is "one that had said nothing is gone on with" "$(run threads wait "$next")" completed
 has "its prompt and what it is told now are one message" \
   "$(jq -c 'select(.body) | .body.messages[-1].content' "$T/asked" | tail -n 1)" 'lane_left.' '\n\ngo on'
