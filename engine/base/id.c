@@ -174,6 +174,17 @@ void id_uuid(char ret[ID_UUID_MAX])
 		 hex + 20);
 }
 
+bool id_is_name(struct rye_span name)
+{
+	static const char chars[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+
+	for (size_t i = 0; i < name.len; i++)
+		if (!memchr(chars, name.ptr[i], sizeof(chars) - 1))
+			return false;
+	return name.len && name.len <= ID_NAME_MAX && !span_eq(name, ".") && !span_eq(name, "..");
+}
+
 bool id_is_uuid(const char *text)
 {
 	for (size_t i = 0; i < ID_UUID_MAX - 1; i++) {

@@ -23,6 +23,10 @@ uint64_t id_hash(enum rye_kind kind, const char *id);
 
 unsigned kinds_with(unsigned traits); /* a bit per enum rye_kind that has one of them */
 
+/* A name that is one word and one file's: 1 to ID_NAME_MAX of A-Z a-z 0-9 . _ -, and not "." or "..". */
+#define ID_NAME_MAX 64
+bool id_is_name(struct rye_span name);
+
 #define ID_UUID_MAX 37 /* with its NUL */
 void id_uuid(char ret[ID_UUID_MAX]); /* a new one: UUID v4, lower case */
 bool id_is_uuid(const char *text); /* is it one, in that form? */

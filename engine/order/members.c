@@ -11,15 +11,6 @@
 
 #include <math.h>
 
-bool order_name_ok(const char *name)
-{
-	size_t n =
-		strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-");
-
-	return n && !name[n] && n < ORDER_NAME_MAX && strcmp(name, ".") != 0 &&
-	       strcmp(name, "..") != 0;
-}
-
 static json_t *member_value(const struct member *row, const void *from)
 {
 	const void *at = (const char *)from + row->at;
@@ -90,8 +81,9 @@ static bool is_list(const json_t *value, enum member_form form)
 	json_array_foreach((json_t *)value, i, element) {
 		const char *text = json_string_value(element);
 
-		if (form == MEMBER_LISTS ? !is_list(element, MEMBER_TEXTS) :
-					   !text || (form == MEMBER_NAMES && !order_name_ok(text)))
+		if (form == MEMBER_LISTS ?
+			    !is_list(element, MEMBER_TEXTS) :
+			    !text || (form == MEMBER_NAMES && !id_is_name(span_of(text))))
 			return false;
 	}
 	return true;
@@ -110,7 +102,7 @@ static bool member_fits(const struct member *row, const json_t *value)
 	case MEMBER_UUID:
 		return json_is_string(value) && id_is_uuid(json_string_value(value));
 	case MEMBER_NAME:
-		return json_is_string(value) && order_name_ok(json_string_value(value));
+		return json_is_string(value) && id_is_name(span_of(json_string_value(value)));
 	case MEMBER_INT:
 		return json_is_integer(value) && json_integer_value(value) >= 0;
 	case MEMBER_REAL:

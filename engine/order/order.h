@@ -15,13 +15,9 @@
 
 /* An envelope is one frame's payload, which has 4 MiB; what is bigger is pushed as a file. */
 #define ORDER_MAX ((4u << 20) - 4096)
-/* Of projects, secrets and labels: [A-Za-z0-9._-]{1,64}, neither . nor .. */
-#define ORDER_NAME_MAX 65
 #define ORDER_SECRETS_MAX 64 /* names in one order */
 #define ORDER_DAYS 7 /* between `made` and `not_after`, at most */
 #define ORDER_SKEW_S 300 /* by which two machines' clocks may differ */
-
-bool order_name_ok(const char *name);
 
 /*
  * order.c: the order. Texts and documents are borrowed by order_sign; of a read one they are `envelope`'s.
@@ -30,7 +26,7 @@ struct order {
 	char id[ID_UUID_MAX]; /* made by the asker: the thread's, there and here */
 	char node[KEY_FP]; /* it is for this one: the fingerprint of the card that is pinned */
 	char asker[KEY_FP]; /* the key that signs it */
-	char project[ORDER_NAME_MAX];
+	char project[ID_NAME_MAX + 1]; /* id_is_name, as secrets and labels */
 	char manifest[SHA_HEX]; /* of what the run finds as its project; "": nothing was pushed */
 	char ref[RYE_REF_MAX]; /* "tool:a/b" */
 	char item_sha[SHA_HEX]; /* of the item's file as the asker has verified it */

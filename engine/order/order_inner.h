@@ -16,7 +16,7 @@ enum member_form {
 	MEMBER_SHA, /* 64 hexadecimal digits, or "" */
 	MEMBER_FP, /* 16 of them */
 	MEMBER_UUID,
-	MEMBER_NAME, /* order_name_ok */
+	MEMBER_NAME, /* id_is_name */
 	MEMBER_INT, /* int64_t, 0 or more */
 	MEMBER_REAL, /* double, 0 or more */
 	MEMBER_BOOL,

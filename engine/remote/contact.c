@@ -18,7 +18,7 @@
 int remote_state_dir(const struct item_env *env, const char *name, bool create)
 {
 	const struct space *project = &env->spaces->v[0];
-	char path[REMOTE_NAME_MAX + 32];
+	char path[ID_NAME_MAX + 32];
 
 	if (space_fd(project) < 0)
 		return -ENOENT;

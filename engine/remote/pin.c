@@ -25,9 +25,9 @@ void pin_done(struct pin *pin)
 	*pin = (struct pin){ 0 };
 }
 
-static void pin_scope(const char *name, char ret[REMOTE_NAME_MAX + 32])
+static void pin_scope(const char *name, char ret[ID_NAME_MAX + 32])
 {
-	snprintf(ret, REMOTE_NAME_MAX + 32, "state:remotes/%.64s/**", name);
+	snprintf(ret, ID_NAME_MAX + 32, "state:remotes/%.64s/**", name);
 }
 
 static int pin_bad(const char *name, const char *what, struct rye_err *err)
@@ -42,7 +42,7 @@ int pin_read(const char *name, const json_t *doc, struct pin *ret, struct rye_er
 {
 	const json_t *scopes = json_object_get(doc, "scope");
 	const char *box = json_str(doc, "box"), *url = json_str(doc, "url");
-	char scope[REMOTE_NAME_MAX + 32];
+	char scope[ID_NAME_MAX + 32];
 	unsigned char bytes[KEY_LEN];
 	struct pin pin = { 0 };
 
@@ -63,9 +63,9 @@ int pin_read(const char *name, const json_t *doc, struct pin *ret, struct rye_er
 	return 0;
 }
 
-static void pin_path(const char *name, char ret[REMOTE_NAME_MAX + 32])
+static void pin_path(const char *name, char ret[ID_NAME_MAX + 32])
 {
-	snprintf(ret, REMOTE_NAME_MAX + 32, "config/remotes/%.64s.toml", name);
+	snprintf(ret, ID_NAME_MAX + 32, "config/remotes/%.64s.toml", name);
 }
 
 static int unpinned(const char *name, struct rye_err *err)
@@ -76,7 +76,7 @@ static int unpinned(const char *name, struct rye_err *err)
 
 int pin_load(const struct item_env *env, const char *name, struct pin *ret, struct rye_err *err)
 {
-	char path[REMOTE_NAME_MAX + 32];
+	char path[ID_NAME_MAX + 32];
 	struct path_ask ask = { .space = remote_user_space(env), .kind = RYE_CONFIG, .path = path };
 	auto_item struct rye_item *item = NULL;
 	struct rye_err why = { 0 };
@@ -97,7 +97,7 @@ int pin_load(const struct item_env *env, const char *name, struct pin *ret, stru
 
 static json_t *pin_doc(const char *name, const char *url, const struct card *card)
 {
-	char scope[REMOTE_NAME_MAX + 32], now[24];
+	char scope[ID_NAME_MAX + 32], now[24];
 
 	pin_scope(name, scope);
 	clock_stamp(time(NULL), now);
@@ -120,7 +120,7 @@ static int pin_old(const struct space *user, const char *path, struct rye_blob *
 int pin_write(const struct item_env *env, const char *name, const char *url,
 	      const struct card *card, struct rye_err *err)
 {
-	char path[REMOTE_NAME_MAX + 32], id[REMOTE_NAME_MAX + 16];
+	char path[ID_NAME_MAX + 32], id[ID_NAME_MAX + 16];
 	auto_json json_t *doc = pin_doc(name, url, card);
 	auto_json json_t *reply = NULL;
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
@@ -151,7 +151,7 @@ int pin_write(const struct item_env *env, const char *name, const char *url,
 int pin_remove(const struct item_env *env, const char *name, struct rye_err *err)
 {
 	const struct space *user = remote_user_space(env);
-	char path[REMOTE_NAME_MAX + 32];
+	char path[ID_NAME_MAX + 32];
 	auto_close int dir = -1;
 
 	if (!user || space_fd(user) < 0)

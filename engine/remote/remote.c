@@ -11,7 +11,6 @@
 
 #include <string.h>
 
-#define NAME_CHARS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 /* Addresses and names of projects: as long as any that is typed. */
 #define TEXT_MAX 2000
 /* Seconds: a request that takes longer has been forgotten. */
@@ -19,10 +18,7 @@
 
 bool remote_name_ok(const char *name)
 {
-	size_t n = strlen(name);
-
-	return n > 0 && n <= REMOTE_NAME_MAX && strspn(name, NAME_CHARS) == n &&
-	       strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && strcmp(name, "remotes") != 0;
+	return id_is_name(span_of(name)) && strcmp(name, "remotes") != 0;
 }
 
 void remote_done(struct remote *remote)

@@ -6,6 +6,7 @@
 #ifndef RYE_REMOTE_REMOTE_H
 #define RYE_REMOTE_REMOTE_H
 
+#include "base/id.h"
 #include "conn/conn.h"
 #include "item/item.h"
 
@@ -14,7 +15,6 @@
  *   remotes: {NAME: {url, project_path, timeout, push: [RULE], secrets: [NAME], labels: [TEXT]}}
  */
 
-#define REMOTE_NAME_MAX 64
 /* A request to connect is given up after so long. */
 #define REMOTE_CONNECT_MS 20000
 /* Entries, and rules, names and labels of one. */
@@ -22,7 +22,7 @@
 #define REMOTE_LIST_MAX 1000
 
 struct remote {
-	char name[REMOTE_NAME_MAX + 1];
+	char name[ID_NAME_MAX + 1];
 	char *url;
 	char *project; /* its name there (`project_path`); the project directory's name if it says nothing */
 	int timeout_s; /* of a request; 0: it does not say */

@@ -135,7 +135,7 @@ int remote_leave(const struct item_env *env, const char *name, struct rye_err *e
 {
 	auto_edit struct edit edit = { 0 };
 	auto_json json_t *now = NULL;
-	char head[REMOTE_NAME_MAX + 8];
+	char head[ID_NAME_MAX + 8];
 	struct rye_span rest, line;
 	bool done = false;
 	int r = edit_open(env, &edit, err);

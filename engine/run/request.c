@@ -281,17 +281,7 @@ int request_matrix(const struct request *request, enum rye_kind kind, struct rye
 	return cell == CELL_OK ? 0 : rye_fail(err, RYE_INVALID, "%s", cell_texts[cell]);
 }
 
-static bool matrix_name_ok(struct rye_span name)
-{
-	for (size_t i = 0; i < name.len; i++)
-		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-",
-			    name.ptr[i]))
-			return false;
-	return name.len && name.len <= REMOTE_NAME_MAX && !span_eq(name, ".") &&
-	       !span_eq(name, "..");
-}
-
-int target_read(const json_t *value, char ret[REMOTE_NAME_MAX + 1], struct rye_err *err)
+int target_read(const json_t *value, char ret[ID_NAME_MAX + 1], struct rye_err *err)
 {
 	static const char named[] = "remote:";
 	struct rye_span text = { json_string_value(value), json_string_length(value) };
@@ -317,11 +307,11 @@ int target_read(const json_t *value, char ret[REMOTE_NAME_MAX + 1], struct rye_e
 				"Invalid target \"remote:\" — remote name cannot be empty. Use "
 				"\"remote\" for the default remote or \"remote:<name>\" for a "
 				"named remote.");
-	if (!matrix_name_ok(text))
+	if (!id_is_name(text))
 		return rye_fail(err, RYE_INVALID,
 				"Invalid target \"remote:%.*s\" — a remote's name is 1 to %d of "
 				"A-Z a-z 0-9 . _ -, and not . or ..",
-				(int)(text.len < 100 ? text.len : 100), text.ptr, REMOTE_NAME_MAX);
+				(int)(text.len < 100 ? text.len : 100), text.ptr, ID_NAME_MAX);
 	memcpy(ret, text.ptr, text.len);
 	ret[text.len] = 0;
 	return 0;

@@ -141,8 +141,6 @@ void reply_outcome(struct reply *reply, const struct rye_outcome *lost, struct r
  * here; combinations that can never be are refused before any disk.
  */
 
-#define REMOTE_NAME_MAX 64 /* as a file's name beside others */
-
 struct request {
 	enum rye_verb verb;
 	enum rye_kind kind; /* RYE_KIND__MAX: a bare id, any kind */
@@ -152,7 +150,7 @@ struct request {
 	json_t *doc; /* the request of the execute primitive; owned */
 	json_t *params; /* object, owned */
 	bool dry_run, async, fork, trace;
-	char remote[REMOTE_NAME_MAX + 1]; /* where it runs; "": here */
+	char remote[ID_NAME_MAX + 1]; /* where it runs; "": here */
 	bool part; /* refused as a part of a message: nothing that would do is known */
 	const char *resume; /* a thread's id, into doc; "": none */
 	bool no_net, no_write, no_shown; /* a runner asks for a run that was confined to this */
@@ -180,7 +178,7 @@ int request_whole(const struct rye_request *req, struct request *request,
 /* The execution matrix (request.c); for a bare id called again once the kind is known. */
 int request_matrix(const struct request *request, enum rye_kind kind, struct rye_err *err);
 /* "local", or absent: ""; "remote": "default"; "remote:NAME". RYE_INVALID: it is none of them. */
-int target_read(const json_t *value, char ret[REMOTE_NAME_MAX + 1], struct rye_err *err);
+int target_read(const json_t *value, char ret[ID_NAME_MAX + 1], struct rye_err *err);
 /* Once both are known: is what only a thread obeys asked of a thread? */
 int request_launch(const struct request *request, struct rye_err *err);
 

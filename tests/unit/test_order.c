@@ -336,14 +336,15 @@ static void a_receipt_is_of_one_node_and_one_order(void **state)
 
 static void names_have_one_form(void **state)
 {
-	assert_true(order_name_ok("a.B_-9"));
-	assert_false(order_name_ok(""));
-	assert_false(order_name_ok("."));
-	assert_false(order_name_ok(".."));
-	assert_false(order_name_ok("a/b"));
-	assert_false(order_name_ok("a b"));
-	assert_false(
-		order_name_ok("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"));
+	assert_true(id_is_name(span_of("a.B_-9")));
+	assert_false(id_is_name(span_of("")));
+	assert_false(id_is_name(span_of(".")));
+	assert_false(id_is_name(span_of("..")));
+	assert_false(id_is_name(span_of("a/b")));
+	assert_false(id_is_name(span_of("a b")));
+	assert_false(id_is_name((struct rye_span){ "a\0b", 3 }));
+	assert_false(id_is_name(
+		span_of("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa")));
 }
 
 #define WITH_PLACE(fn) cmocka_unit_test_setup_teardown(fn, order_setup, order_teardown)

@@ -16,7 +16,7 @@ static void check_remote(struct findings *findings, const char *name)
 	auto_json json_t *info = NULL;
 	auto_free char *what = NULL, *mend = NULL;
 	struct rye_err err = { 0 };
-	char line[200], about[REMOTE_NAME_MAX + 16];
+	char line[200], about[ID_NAME_MAX + 16];
 	int r = remote_find(env, name, &remote, &err);
 
 	snprintf(about, sizeof(about), "remote %.64s", name);
