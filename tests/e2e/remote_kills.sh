@@ -7,7 +7,8 @@
 
 ORDERS=${RYE_KILLS_ORDERS:-12} KILLS=${RYE_KILLS:-6} WORKERS=3
 ask init
-remote_tool mark 'cat >> "$1/effects"; echo >> "$1/effects"'
+# one write each: lines of runs at the same time stay whole
+remote_tool mark 'printf "%s\n" "$(cat)" >> "$1/effects"'
 order mark '{"n":0}' "$ORDERS" > "$T/ids"
 is "all orders are there" "$(grep -c . "$T/ids")" "$ORDERS"
 
