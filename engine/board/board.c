@@ -26,7 +26,7 @@ const char board_schema[] =
 	"CREATE INDEX IF NOT EXISTS run_queue ON run(made) WHERE state = 'queued';"
 	"CREATE INDEX IF NOT EXISTS run_lease ON run(lease) WHERE state IN ('running', 'silent');"
 	"CREATE INDEX IF NOT EXISTS run_open ON run(principal)"
-	" WHERE state IN ('queued', 'running', 'silent');"
+	" WHERE state IN " OPEN_STATES ";"
 	"CREATE INDEX IF NOT EXISTS run_age ON run(principal, made);"
 	"CREATE TABLE IF NOT EXISTS word (run TEXT NOT NULL, n BIGINT NOT NULL, text TEXT NOT NULL,"
 	" PRIMARY KEY (run, n));"

@@ -97,4 +97,7 @@ void cell_copy(const struct board_cells *cells, int column, char *ret, size_t si
 #define RUN_NEXT 13
 void board_run_of(const struct board_cells *cells, struct board_run *ret);
 
+/* A run that is not over. */
+#define OPEN_STATES "('queued', 'running', 'silent')"
+
 #endif

@@ -11,8 +11,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define OPEN_STATES "('queued', 'running', 'silent')"
-
 static int run_row(void *arg, const struct board_cells *cells)
 {
 	board_run_of(cells, arg);

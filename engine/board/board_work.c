@@ -40,17 +40,18 @@ int board_claim(struct board *board, const struct board_seat *seat, struct board
 	int r;
 
 	memset(ret, 0, sizeof(*ret));
+	/* open states, and then without one of them: so the index run_open serves the count */
 	r = board_ask(
 		board,
-		BOARD_ROWS(
-			claim_row, ret,
-			"UPDATE run SET state = 'running', gen = gen + 1, worker = ?1, "
-			"lease = {now} + ?3, heard = {now} WHERE id = (SELECT id FROM run "
-			"WHERE state = 'queued' AND {fits} AND (SELECT count(*) FROM run r "
-			"WHERE r.principal = run.principal AND r.state IN "
-			"('queued', 'running', 'silent') AND r.state <> 'queued') < run.jobs ORDER BY made LIMIT 1{skip}) AND state = 'queued' "
-			"RETURNING " RUN_COLUMNS ", body, sealed",
-			DB_TEXT(seat->worker), DB_TEXT(seat->labels), DB_INT(seat->lease_ms)),
+		BOARD_ROWS(claim_row, ret,
+			   "UPDATE run SET state = 'running', gen = gen + 1, worker = ?1, "
+			   "lease = {now} + ?3, heard = {now} WHERE id = (SELECT id FROM run "
+			   "WHERE state = 'queued' AND {fits} AND (SELECT count(*) FROM run r "
+			   "WHERE r.principal = run.principal AND r.state IN " OPEN_STATES " "
+			   "AND r.state <> 'queued') < run.jobs ORDER BY made LIMIT 1{skip}) "
+			   "AND state = 'queued' "
+			   "RETURNING " RUN_COLUMNS ", body, sealed",
+			   DB_TEXT(seat->worker), DB_TEXT(seat->labels), DB_INT(seat->lease_ms)),
 		NULL, err);
 	return claim_end(ret, since, r, err);
 }
