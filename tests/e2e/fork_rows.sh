@@ -98,6 +98,13 @@ waited=$(events "$id" 'select(.event_type == "tool_call_result" and .payload.cal
 is "T46 a parent waits for its two children" "$(jq -r .result <<<"$reply")" "both are back"
 is "T46 both have completed" "$(grep -o 'a child' <<<"$waited" | wc -l)" 2
 has "T46 their cost is told" "$waited" completed input_tokens
+if need strace "an end while a thread's facts are read"; then
+  # its directory is opened late each time: the child ends between the first fact and the last
+  id=$(run execute directive:lane_child --fork --async -q)
+  strace -f -qq -o /dev/null -P "$id" -e trace=openat2 -e inject=openat2:delay_exit=40000 \
+    "$RYEFS" threads show "$id" --json --project "$P" --user "$U" --system "$S" >"$T/shown"
+  ok "what has completed is shown with its result" jq -e '.status != "completed" or .["result.json"].result == "a child"' "$T/shown"
+fi
 reply=$(fork lane_one)
 id=$(jq -r .thread_id <<<"$reply")
 is "T48 one of two that were asked for together" "$(events "$id" 'select(.event_type == "tool_call_result" and .payload.error) | .payload.error' | grep -c 'Spawn limit exceeded')" 1

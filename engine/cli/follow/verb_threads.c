@@ -69,14 +69,33 @@ static void print_facts(struct cli *cli, const char *id, json_t *all)
 	rye_blob_unref(output);
 }
 
+/* A thread may end while its facts are read: "completed" without the result that it lacked a moment before. */
+#define SHOWN_LOOKS 3
+
+/* All facts as they were under one status. */
+static int shown_collect(struct cli *cli, const char *id, json_t *all, struct rye_err *err)
+{
+	struct shown_facts facts = { cli, id, all };
+	int r = 0;
+
+	for (int i = 0; i < SHOWN_LOOKS; i++) {
+		auto_free char *before = threads_fact(cli, id, "status");
+
+		json_object_clear(all);
+		json_sets(all, "id", id);
+		r = rye_thread_names(cli->rye, id, add_fact, &facts, err);
+		if (r || !before || !strcmp(before, json_str(all, "status")))
+			break;
+	}
+	return r;
+}
+
 static int verb_threads_show(struct cli *cli, const char *id)
 {
 	auto_json json_t *all = json_object();
-	struct shown_facts facts = { cli, id, all };
 	struct rye_err err = { 0 };
 
-	json_sets(all, "id", id);
-	if (rye_thread_names(cli->rye, id, add_fact, &facts, &err))
+	if (shown_collect(cli, id, all, &err))
 		return cli_fail(cli, &err, NULL);
 	if (cli->opt.json)
 		out_json(all);
