@@ -31,7 +31,8 @@ case ${compiler:=cc} in
     chmod 755 "$T/bin/$compiler"
     ;;
 esac
-export CCACHE_NOHASHDIR=1 CCACHE_COMPILERCHECK=content
+# A store of compiled objects that begins empty would only have each source read twice.
+export CCACHE_DISABLE=1
 
 unset USER_SPACE RYE_SIGNING_KEY_DIR RYE_SYSTEM_SPACES
 cd "$here" || exit 1
