@@ -118,6 +118,8 @@ int away_take(struct away *away, struct away_end *ret, struct rye_err *err)
 		r = end_result(away, &receipt, &ret->outcome.reply, err);
 	if (!r && *receipt.result)
 		r = end_others(away, err);
+	if (!r)
+		r = away_changes(away, &receipt, err);
 	if (r)
 		return r;
 	if (*receipt.result) {

@@ -54,6 +54,12 @@ int away_fetch(struct away *away, const char *name, struct rye_blob **ret, struc
 bool away_over(const struct away *away);
 
 /*
+ * away_changes.c: pushes the project, and the order names it; what the run has changed there comes back.
+ */
+int away_push(struct away *away, struct order *order, struct rye_err *err);
+int away_changes(struct away *away, const struct receipt *receipt, struct rye_err *err);
+
+/*
  * away_end.c: the files that tell the end, the receipt, and the outcome.
  */
 int away_take(struct away *away, struct away_end *ret, struct rye_err *err);

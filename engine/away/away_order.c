@@ -111,7 +111,9 @@ static int order_make(struct away *away, struct rye_err *err)
 	if (r)
 		return r;
 	order_terms(away, &order);
-	r = order_sign(&order, &key, err);
+	r = away_push(away, &order, err);
+	if (!r)
+		r = order_sign(&order, &key, err);
 	if (!r)
 		r = order_put(&order, &text, err);
 	if (r)

@@ -40,7 +40,7 @@ enum frame_type {
 	FRAME_PACK = 17, /* client: bytes of a pack */
 	FRAME_MANIFEST = 18, /* client: a manifest, in full or as a difference */
 	FRAME_ASK = 19, /* client: digests; DATA: a bit for each: is it there */
-	FRAME_GET = 20, /* client: {…}; DATA: bytes of blobs */
+	FRAME_GET = 20, /* client: {manifest, base}; DATA: as in MANIFEST; {blobs}; DATA: a pack */
 	FRAME_GC = 21, /* client: {dry_run}; REPLY: {freed} */
 
 	FRAME_ORDER = 32, /* client: a signed order; REPLY: as it stands */

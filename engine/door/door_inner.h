@@ -24,6 +24,9 @@ void session_end(struct door_session *session);
 
 /* door_push.c. NULL is fine */
 void door_push_free(struct door_push *push);
+/* What principals have pushed; opened by the first frame that needs it, the session's. */
+struct depot;
+int session_depot(struct door_session *session, struct depot **ret, struct rye_err *err);
 
 /* door_hello.c: HELLO and AUTH; the session has its principal then. */
 int door_greet(struct door_session *session, const char *as, struct rye_err *err);
@@ -36,6 +39,7 @@ int door_pack(struct door_session *session, const struct conn_frame *frame, stru
 int door_ask(struct door_session *session, const struct conn_frame *frame, struct rye_err *err);
 int door_manifest(struct door_session *session, const struct conn_frame *frame,
 		  struct rye_err *err);
+int door_get(struct door_session *session, const struct conn_frame *frame, struct rye_err *err);
 int door_info_self(struct door_session *session, json_t *into, struct rye_err *err);
 
 /*

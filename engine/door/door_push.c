@@ -53,6 +53,15 @@ static int push_open(struct door_session *session, struct door_push **ret, struc
 	return r;
 }
 
+int session_depot(struct door_session *session, struct depot **ret, struct rye_err *err)
+{
+	struct door_push *push;
+	int r = push_open(session, &push, err);
+
+	*ret = r ? NULL : push->depot;
+	return r;
+}
+
 static int push_project(const json_t *doc, const char **ret, struct rye_err *err)
 {
 	*ret = json_str(doc, "project");

@@ -19,6 +19,7 @@ const struct door_row door_rows[] = {
 	{ FRAME_PACK, "PACK", door_pack },
 	{ FRAME_ASK, "ASK", door_ask },
 	{ FRAME_MANIFEST, "MANIFEST", door_manifest },
+	{ FRAME_GET, "GET", door_get },
 };
 const size_t door_n_rows = ARRAY_SIZE(door_rows);
 

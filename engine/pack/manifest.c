@@ -13,6 +13,11 @@ static const char *const modes[] = {
 };
 _Static_assert(ARRAY_SIZE(modes) == MANIFEST_MODE__MAX, "each has its word");
 
+const char *manifest_mode_name(enum manifest_mode mode)
+{
+	return modes[mode];
+}
+
 static int path_fault(struct rye_err *err, const char *path, const char *what)
 {
 	return rye_fail(err, RYE_INVALID, "path '%s': %s", path, what);

@@ -116,6 +116,7 @@ struct manifest {
 
 /* manifest.c. The text is referenced. RYE_INVALID: what is wrong, and in which line. */
 int manifest_parse(struct rye_blob *text, struct manifest **ret, struct rye_err *err);
+const char *manifest_mode_name(enum manifest_mode mode); /* "644" … */
 void manifest_free(struct manifest *manifest); /* NULL is fine */
 const struct manifest_line *manifest_find(const struct manifest *manifest, const char *path);
 /* Of lines in any order: sorted, written, and read again by manifest_parse. */

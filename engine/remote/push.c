@@ -2,25 +2,28 @@
 /*
  * A push: the manifest of the project as it is now becomes what the project's name stands for on a
  * remote. What is known to be there is not sent: the manifest of the last push is kept, beside the mark of a
- * push that has not ended, after which the remote is asked. Waits for disk and network. No lock; of two
- * pushes at once the node takes one.
+ * push that has not ended, after which the remote is asked. Waits for disk and network. Of two
+ * pushes from two places at once the node takes one; here the second one waits for the first.
  */
 #include "remote/push.h"
 
 #include "base/io.h"
 #include "memory.h"
+#include "scope.h"
 #include "str.h"
 
 #include <endian.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 /* Files in .ai/state/remotes/NAME: */
 #define PUSH_STAT "stat" /* what each file's digest was */
-#define PUSH_LAST "manifest" /* of the last push, as text */
-#define PUSH_DOC "pushed.json" /* {manifest, number, files, bytes, at} */
+#define PUSH_DOC "pushed.json" /* {manifest, number, files, bytes} */
 #define PUSH_MARK "pushing" /* there while one is under way */
+#define PUSH_LOCK "push.lock"
+#define PUSH_DOC_MAX 4096
 
 struct push {
 	const struct remote *remote;
@@ -178,6 +181,19 @@ static int push_differences(struct push *push, struct rye_err *err)
 	return r;
 }
 
+int remote_pushed(const struct item_env *env, const char *name, json_t **ret, struct rye_err *err)
+{
+	auto_close int dir = remote_state_dir(env, name, false);
+	auto_blob struct rye_blob *text = NULL;
+
+	if (dir < 0 || io_read_at(dir, PUSH_DOC, PUSH_DOC_MAX, &text) < 0)
+		return rye_fail(err, RYE_NOT_FOUND,
+				"%s: nothing was pushed\n" MEND_WITH "ryefs remote push %s", name,
+				name);
+	*ret = json_parse((struct rye_span){ text->data, text->len }, 0, PUSH_DOC, err);
+	return *ret ? 0 : -(int)err->code;
+}
+
 static json_t *push_doc(const struct push *push)
 {
 	size_t n = 0;
@@ -229,6 +245,7 @@ int remote_push(const struct item_env *env, const struct remote *remote, struct 
 		bool force, json_t **ret, struct rye_err *err)
 {
 	struct push push = { .remote = remote, .conn = conn, .force = force };
+	auto_close int lock = -1;
 	struct rye_err own = { 0 };
 	int r;
 
@@ -236,6 +253,10 @@ int remote_push(const struct item_env *env, const struct remote *remote, struct 
 	push.dir = remote_state_dir(env, remote->name, true);
 	if (push.dir < 0)
 		return rye_fail_sys(err, -push.dir, ".ai/state/remotes/%s", remote->name);
+	lock = openat(push.dir, PUSH_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	/* without one the node would take one of two, too, and the other would be told */
+	if (lock >= 0)
+		flock(lock, LOCK_EX);
 	r = push_run(&push, env, err);
 	if (!r) {
 		*ret = push_doc(&push);

@@ -108,6 +108,9 @@ int remote_enter(const struct item_env *env, const char *name, const char *url, 
 /* Takes it out again. 1: done; 0: it is not there; RYE_STATE: written so that a person has to. */
 int remote_leave(const struct item_env *env, const char *name, struct rye_err *err);
 
+/* In the state directory of a remote: the manifest of the last push, as text. */
+#define PUSH_LAST "manifest"
+
 /*
  * push.c: the project's files as they are now, to the name that the remote has for it. *ret:
  * {remote, project, manifest, number, files, bytes, hashed, new_blobs, packs, sent, refused}. RYE_STALE: it was pushed
@@ -115,6 +118,25 @@ int remote_leave(const struct item_env *env, const char *name, struct rye_err *e
  */
 int remote_push(const struct item_env *env, const struct remote *remote, struct conn *conn,
 		bool force, json_t **ret, struct rye_err *err);
+
+/* What the last push was: {manifest, number, files, bytes}; RYE_NOT_FOUND: nothing was pushed. A new reference. */
+int remote_pushed(const struct item_env *env, const char *name, json_t **ret, struct rye_err *err);
+
+/*
+ * pull.c: what a run has made or changed, into the directory of its thread: the files below `changes/`, and
+ * which they are in changes.json: {base, manifest, bytes, changed, removed, refused, left}.
+ */
+#define REMOTE_CHANGES "changes"
+#define REMOTE_CHANGES_DOC "changes.json"
+struct remote_pull {
+	const char *id; /* of the run */
+	const char *base, *manifest; /* digests: what was pushed, what it left */
+	int dir;
+	uint64_t most; /* when there are more bytes they stay there, and `left` says how to get them */
+	const json_t *refused; /* what the node did not keep, or NULL */
+};
+int remote_pull(const struct item_env *env, const struct remote *remote, struct conn *conn,
+		const struct remote_pull *what, struct rye_err *err);
 
 /*
  * remote_view.c: what is known of a remote, as files for a mount: nothing connects.

@@ -26,26 +26,6 @@ static void errand_on_end(void *arg, const struct rye_outcome *outcome)
 	eventfd_write(errand->worker->wake, 1);
 }
 
-/* What a run finds as its project: the node's own directory of that name, for this principal. */
-static int errand_project(struct errand *errand, struct rye_err *err)
-{
-	const struct node_dir *node = errand->worker->node;
-	char name[128], ai[136];
-	int r;
-
-	if (*errand->order.manifest)
-		return rye_fail(err, RYE_UNSUPPORTED,
-				"this node cannot check out what was pushed to it");
-	snprintf(name, sizeof(name), "work/projects/%s/%s", errand->order.asker,
-		 errand->order.project);
-	snprintf(ai, sizeof(ai), "%s/.ai", name);
-	if (snprintf(errand->project, sizeof(errand->project), "%s/%s", node->path, name) >=
-	    (int)sizeof(errand->project))
-		return rye_fail(err, RYE_INVALID, "the node's path is too long");
-	r = io_mkdirs_at(node->dir, ai, 0700);
-	return r < 0 ? rye_fail_sys(err, -r, "%s", errand->project) : 0;
-}
-
 /* Bounds: what is above it there, and what its principal may. */
 static json_t *errand_authority(const struct errand *errand, const struct principal *who)
 {
@@ -128,7 +108,7 @@ static int errand_try(struct errand *errand, struct rye_err *err)
 	int r = errand_check(errand, &who, err);
 
 	if (!r)
-		r = errand_project(errand, err);
+		r = errand_tree(errand, false, err);
 	if (!r)
 		r = errand_item(errand, &who, err);
 	if (!r)
@@ -167,7 +147,7 @@ bool errand_adopt(struct errand *errand)
 	int dir, r = errand_check(errand, &who, &err);
 
 	if (!r)
-		r = errand_project(errand, &err);
+		r = errand_tree(errand, true, &err);
 	if (!r)
 		r = errand_item(errand, &who, &err);
 	if (!r)

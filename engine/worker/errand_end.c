@@ -75,6 +75,7 @@ int errand_receipt(struct errand *errand, struct rye_err *err)
 		sha256_hex((struct rye_span){ look.read.result_text->data,
 					      look.read.result_text->len },
 			   receipt.result);
+	memcpy(receipt.manifest, errand->left, sizeof(receipt.manifest));
 	receipt_of_record(&look.read, &receipt);
 	r = receipt_make(errand, &receipt, err);
 	if (!r)

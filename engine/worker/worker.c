@@ -137,6 +137,7 @@ static int errand_settle(struct errand *errand, struct rye_err *err)
 	int r = 0;
 
 	if (errand->threads && !errand->end.state) {
+		errand_leave(errand);
 		r = errand_tell_all(errand, err);
 		/* lost meanwhile: its files are no longer taken */
 		if (!r || r == -(int)RYE_STATE || r == -(int)RYE_NOT_FOUND)
@@ -146,6 +147,7 @@ static int errand_settle(struct errand *errand, struct rye_err *err)
 		r = board_settle(errand->worker->board, &errand->claim, &errand->end, &is, err);
 	if (!r) {
 		errand_item_done(errand);
+		errand_tree_done(errand);
 		errand->gone = true;
 	}
 	return r;

@@ -51,6 +51,7 @@ struct errand {
 	int64_t renew_at, look_at; /* clock_ms */
 	int64_t live, story; /* bytes that were told of live and of transcript.jsonl */
 	double reserved;
+	char left[SHA_HEX]; /* the manifest of what it has left; "": nothing was kept */
 	struct board_end end; /* once it is over; the receipt is the buffer's */
 	struct rye_buf receipt;
 };
@@ -75,6 +76,15 @@ int errand_check(struct errand *errand, struct principal *who, struct rye_err *e
 /* errand_item.c: the user space that says whose items count, and the item, verified by it. */
 int errand_item(struct errand *errand, const struct principal *who, struct rye_err *err);
 void errand_item_done(struct errand *errand); /* what is this run's alone goes */
+
+/*
+ * errand_tree.c: the project that it runs in: checked out, or begun: as it is there; what it leaves, for its receipt
+ * and for ERRAND_LEFT of its thread, {manifest, refused} or {error}; and the end of its own directory.
+ */
+#define ERRAND_LEFT "left.json"
+int errand_tree(struct errand *errand, bool begun, struct rye_err *err);
+void errand_leave(struct errand *errand);
+void errand_tree_done(const struct errand *errand);
 
 /* errand_begin.c: from a claim to a running thread; or to the receipt of a refusal. */
 void errand_begin(struct errand *errand);

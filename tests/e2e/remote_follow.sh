@@ -44,7 +44,7 @@ is 'connections were killed' "$cuts" "$CUTS"
 is 'it has ended well' "$(cat "$M/state/threads/$id/wait")" completed
 is 'every byte came once, in order' "$(sha256sum <"$live")" \
   "$(for i in $(seq 1 300); do echo "line $i: $(printf "%0200d" "$i")"; done | sha256sum)"
-is 'and it was begun once' "$(cat "$there/begun")" begun
+is 'and it was begun once' "$(cat "$P/.ai/state/threads/$id/changes/begun")" begun
 
 # --- 14: one order, sent often ---
 KEY=$(find "$U" -name private_key.pem | head -n 1)

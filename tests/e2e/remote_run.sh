@@ -107,27 +107,43 @@ errno 'the errno of the write' EHOSTUNREACH bash -c "echo '{}' >'$M/remotes/node
 like 'its status says so' "$(cat "$M/remotes/node/status")" '^unreachable, tried [0-9]+ s ago: node'
 not_ok 'nothing has run here, still' test -e "$P/notes"
 
-# --- one that works: its project lies there, its door starts a worker ---
+# --- one that works: the project is sent there, the door starts a worker ---
 mv "$T/gone" "$T/node"
-there=$T/node/work/projects/$(ls "$T/node/principals" | sed 's/[.]toml$//')/$(basename "$P")
-mkdir -p "$there"
-cp -r "$P/.ai" "$there/.ai"
-rm -rf "$there/.ai/state" "$there/.ai/config"
+mkdir "$P/data"
+echo kept >"$P/data/kept"
+echo old >"$P/data/edited"
+echo old >"$P/data/removed"
+plant=PLANTED-$RANDOM
+echo "$plant" >"$P/.env"
 reply=$(execute '{"item_id":"tool:note","target":"remote:node"}')
 is 'a run there ends here' "$(jq -c '[.status,.remote,.execution_mode,.data.stdout]' <<<"$reply")" '["success","node","remote","here\n"]'
-is 'it ran there' "$(cat "$there/notes")" noted
-not_ok 'and not here' test -e "$P/notes"
 id=$(jq -r .thread_id <<<"$reply")
+changes=$P/.ai/state/threads/$id/changes
+is 'it ran there' "$(cat "$changes/notes")" noted
+not_ok 'and not here' test -e "$P/notes"
+is 'what it made is all that came back' "$(ls -A "$changes")" notes
+is 'and is listed' "$(jq -c '[[.changed[]|[.path,.size,.mode,.was]],.removed]' "$changes.json")" '[[["notes",6,"644",null]],[]]'
 is 'its files are those of a thread' "$(cat "$M/state/threads/$id/status" "$M/state/threads/$id/live" | xargs)" 'completed here'
 is 'its receipt is kept' "$(jq -r .receipt.status "$M/state/threads/$id/receipt.json")" completed
 has 'and says where it ran' "$(cat "$M/state/threads/$id/remote")" 'node done, heard'
 has 'from the command line' "$(cli tool:note --target remote:node)" here
-is 'twice in all' "$(grep -c noted "$there/notes")" 2
+is 'its directory there is gone' "$(ls "$T/node/work/runs")" ''
+is 'no planted value is there' "$(grep -rl "$plant" "$T/node" | wc -l)" 0
 worker=$(pgrep -f "node-work $T/node" | wc -l)
 is 'one worker works' "$worker" 1
 fx_tool "$P" long 'cat >/dev/null' 'echo begun >>longs' 'echo begun' 'sleep 100'
-fx_sign "$P" tool:long
-cp "$P"/.ai/tools/long.* "$there/.ai/tools/"
+fx_tool "$P" work 'cat >/dev/null' 'echo new >data/edited' 'rm data/removed' 'mkdir -p out/deep' \
+  'printf "#!/bin/sh\n" >out/deep/made; chmod 755 out/deep/made' "echo $plant >.env" 'head -c 6000000 /dev/urandom >out/big' \
+  'sha256sum out/big'
+fx_sign "$P" tool:long tool:work
+reply=$(execute '{"item_id":"tool:work","target":"remote:node"}')
+id=$(jq -r .thread_id <<<"$reply")
+changes=$P/.ai/state/threads/$id/changes
+is 'a run that changes more' "$(jq -c '[[.changed[]|[.path,.mode]],[.removed[].path],[.refused[].path]]' "$changes.json")" \
+  '[[["data/edited","644"],["out/big","C644"],["out/deep/made","755"]],["data/removed"],[".env"]]'
+is 'its files came back' "$(cd "$changes" && find . -type f | sort | xargs)" './data/edited ./out/big ./out/deep/made'
+is 'byte for byte' "$(cd "$changes" && sha256sum out/big)" "$(jq -r .data.stdout <<<"$reply" | head -n 1)"
+ok 'with their modes' test -x "$changes/out/deep/made"
 reply=$(converse "$M/remotes/node/tools/long/async")
 id=$(jq -r .thread_id <<<"$reply")
 is 'async answers at once' "$(jq -c '[.status,.async,.remote]' <<<"$reply")" '["running",true,"node"]'
@@ -135,5 +151,5 @@ ok 'what it prints comes here' until_true grep -q begun "$M/state/threads/$id/li
 like 'it is running there' "$(cat "$M/state/threads/$id/remote")" '^node running, heard'
 echo cancel >"$M/state/threads/$id/ctl"
 is 'it is cancelled there' "$(cat "$M/state/threads/$id/wait")" cancelled
-is 'and was begun once' "$(cat "$there/longs")" begun
+is 'and was begun once' "$(cat "$P/.ai/state/threads/$id/changes/longs")" begun
 finish
