@@ -216,6 +216,18 @@ static int ctl_verify(struct rye *rye, const char *id, struct rye_buf *out, stru
 	return 0;
 }
 
+/* What a run elsewhere has changed, into the project. */
+static int ctl_apply(struct rye *rye, const char *id, struct rye_buf *out, struct rye_err *err)
+{
+	auto_close int dir = threads_dir(rye->threads, id, err);
+	size_t n = 0;
+	int r = dir < 0 ? -(int)err->code : remote_apply(&rye->items, dir, &n, err);
+
+	if (!r)
+		buf_addf(out, "%zu %s\n", n, n == 1 ? "file" : "files");
+	return r;
+}
+
 static int thread_verb(struct rye *rye, const char *id, struct rye_span text, struct rye_buf *out,
 		       struct rye_err *err)
 {
@@ -228,6 +240,8 @@ static int thread_verb(struct rye *rye, const char *id, struct rye_span text, st
 				  err);
 	if (span_eq(text, "verify"))
 		return ctl_verify(rye, id, out, err);
+	if (span_eq(text, "apply"))
+		return ctl_apply(rye, id, out, err);
 	return threads_ctl(rye->threads, id, text, err);
 }
 

@@ -26,6 +26,8 @@ static const struct facts_row facts_rows[] = {
 	{ "budget", NEEDS_RECORD, FACTS_FILE, fact_budget, NULL, NULL, NULL },
 	{ "capabilities", NEEDS_RECORD, FACTS_FILE, fact_capabilities, NULL, NULL, NULL },
 	{ "chain", NEEDS_RECORD, FACTS_LINK, NULL, fact_chain, NULL, NULL },
+	{ "changes", NEEDS_CHANGES, FACTS_FILE, NULL, fact_changes, fact_change,
+	  fact_changes_state },
 	{ "children", NEEDS_RECORD, FACTS_LINK, NULL, fact_children, NULL, fact_children_state },
 	{ "cost", NEEDS_RECORD, FACTS_FILE, fact_cost, NULL, NULL, NULL },
 	{ "inputs.json", NEEDS_REQUEST, FACTS_FILE, fact_inputs, NULL, NULL, NULL },
@@ -164,6 +166,7 @@ static int look_thread(struct facts_look *look, struct rye_err *err)
 		look->has |= NEEDS_WARNINGS;
 	if (json_object_get(look->doc, "inputs") || (read->has & (HAS_REQUEST | HAS_PARAMS)))
 		look->has |= NEEDS_REQUEST;
+	look->has |= read->has & HAS_CHANGES ? NEEDS_CHANGES : 0;
 	if (look->doc && look_artifacts(look))
 		look->has |= NEEDS_ARTIFACTS;
 	return 0;

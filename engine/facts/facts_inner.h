@@ -35,6 +35,7 @@ enum facts_need {
 	NEEDS_REQUEST = 32, /* inputs in thread.json, request.json or spawn_params.json */
 	NEEDS_WARNINGS = 64,
 	NEEDS_ARTIFACTS = 128,
+	NEEDS_CHANGES = 256, /* changes.json */
 };
 
 typedef int (*facts_text_fn)(const struct facts_look *look, struct rye_buf *out,
@@ -62,7 +63,7 @@ uint64_t facts_root_number(const struct facts_look *look, const char *path);
 extern const struct facts_row facts_root_rows[]; /* facts_root.c; ends with a row without a name */
 
 /* The rows that have a tree and its state. */
-#define FACTS_KEPT 3
+#define FACTS_KEPT 4
 
 /* A tree of the thread that was looked at last: a listing asks for it with each of its names. */
 struct facts_kept {
@@ -114,6 +115,12 @@ uint64_t fact_integrity_state(const struct facts_look *look);
 int fact_outputs(const struct facts_look *look, json_t **ret, struct rye_err *err);
 /* The ledger when there is one; NULL: none. */
 int facts_ledger(const struct facts *facts, struct db **ret, struct rye_err *err);
+
+/* facts_changes.c: what a run elsewhere has changed */
+uint64_t fact_changes_state(const struct facts_look *look);
+int fact_changes(const struct facts_look *look, json_t **ret, struct rye_err *err);
+int fact_change(const struct facts_look *look, const char *value, struct rye_buf *out,
+		struct rye_err *err);
 
 /* facts_story.c: of the transcript */
 int fact_prompt(const struct facts_look *look, struct rye_buf *out, struct rye_err *err);

@@ -139,6 +139,12 @@ int remote_pull(const struct item_env *env, const struct remote *remote, struct 
 		const struct remote_pull *what, struct rye_err *err);
 
 /*
+ * apply.c: those changes into the project, of a thread's directory. RYE_STATE: a file was changed here, too, and then
+ * nothing is written; or there is nothing to apply. *ret_n: so many were written or removed.
+ */
+int remote_apply(const struct item_env *env, int thread, size_t *ret_n, struct rye_err *err);
+
+/*
  * remote_view.c: what is known of a remote, as files for a mount: nothing connects.
  */
 /* The files that there are now. */

@@ -172,6 +172,19 @@ static int snap_path(struct snapping *snap, const char *path, struct rye_err *er
 	return snap_file(snap, path, &st, err);
 }
 
+int snapshot_line(int root, const char *path, struct manifest_line *ret, struct rye_err *err)
+{
+	struct snapshot room = { .root = root };
+	auto_stat_cache struct stat_cache *cache = stat_cache_open(-1, NULL);
+	struct snapping snap = { .root = root, .snapshot = &room, .cache = cache, .lines = ret };
+	int r;
+
+	snap.sent.refused = json_array();
+	r = cache ? snap_path(&snap, path, err) : rye_fail(err, RYE_IO, "snapshot: out of memory");
+	json_decref(snap.sent.refused);
+	return r ? r : (int)snap.n;
+}
+
 static int snap_all(struct snapping *snap, struct rye_err *err)
 {
 	struct snapshot *snapshot = snap->snapshot;

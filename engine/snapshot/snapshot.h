@@ -56,6 +56,9 @@ struct snapshot {
 int snapshot_make(const struct snapshot_ask *ask, struct snapshot **ret, struct rye_err *err);
 void snapshot_free(struct snapshot *snapshot); /* NULL is fine */
 
+/* One file as a line of a manifest; ret->path is `path`. 1: it is there; 0: there is none, or no file or link. */
+int snapshot_line(int root, const char *path, struct manifest_line *ret, struct rye_err *err);
+
 /* snapshot_blobs.c: blobs of a snapshot, each once, in the order of the files. */
 struct snapshot_blob {
 	struct digest sha;

@@ -154,6 +154,7 @@ enum thread_has {
 	HAS_DIAGNOSTICS = 1 << 15,
 	HAS_RECEIPT = 1 << 16, /* of a run elsewhere */
 	HAS_REMOTE = 1 << 17, /* how it stands there */
+	HAS_CHANGES = 1 << 18, /* what it has changed there */
 };
 /* What a thread's directory says of it (thread_read.c): the truth, which its row repeats. */
 struct thread_read {

@@ -22,6 +22,7 @@
 const struct thread_file thread_files[] = {
 	{ CANCEL_MARK, HAS_CANCELLED, true },
 	{ "capabilities.md", HAS_OFFER, true },
+	{ "changes.json", HAS_CHANGES, true },
 	{ "diagnostics.json", HAS_DIAGNOSTICS, true },
 	{ "live", HAS_LIVE, true },
 	{ "output", HAS_OUTPUT, true },

@@ -144,6 +144,17 @@ is 'a run that changes more' "$(jq -c '[[.changed[]|[.path,.mode]],[.removed[].p
 is 'its files came back' "$(cd "$changes" && find . -type f | sort | xargs)" './data/edited ./out/big ./out/deep/made'
 is 'byte for byte' "$(cd "$changes" && sha256sum out/big)" "$(jq -r .data.stdout <<<"$reply" | head -n 1)"
 ok 'with their modes' test -x "$changes/out/deep/made"
+is 'the mount shows them' "$(cat "$M/state/threads/$id/changes/data/edited")" new
+is 'as a tree' "$(cd "$M/state/threads/$id/changes" && find . -type f | sort | xargs)" './data/edited ./out/big ./out/deep/made'
+echo mine >"$P/data/edited"
+errno 'what was changed here, too, is not written over' EBUSY bash -c "echo apply >'$M/state/threads/$id/ctl'"
+is 'and is named' "$(jq -r '.conflicts[].path' "$changes.json")" data/edited
+not_ok 'nothing was written' test -e "$P/out"
+echo old >"$P/data/edited"
+ok 'then it is' bash -c "echo apply >'$M/state/threads/$id/ctl'"
+is 'byte for byte as there' "$(sha256sum <"$P/out/big")" "$(sha256sum <"$changes/out/big")"
+is 'edited, made, removed' "$(cat "$P/data/edited"; test -x "$P/out/deep/made" && echo made; ls "$P/data" | xargs)" $'new\nmade\nedited kept'
+is 'again is nothing' "$("$RYEFS" threads apply "$id" --project "$P" --user "$U" --system "$S" 2>&1)" '0 files'
 reply=$(converse "$M/remotes/node/tools/long/async")
 id=$(jq -r .thread_id <<<"$reply")
 is 'async answers at once' "$(jq -c '[.status,.async,.remote]' <<<"$reply")" '["running",true,"node"]'

@@ -162,6 +162,7 @@ static const struct threads_word {
 	int (*fn)(struct cli *cli, const char *id); /* NULL: its ctl is told */
 	enum { THREADS_ONE, THREADS_OR_ALL, THREADS_ALL } of;
 } threads_words[] = {
+	{ "apply" },
 	{ "cancel" },
 	{ "cost", threads_cost, THREADS_OR_ALL },
 	{ "delete" },

@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""remote_push.py RYEFS [-n FILES] [-m MB] [-r ROUNDS] [--delay MS] [--big MB]: a push beside rsync.
+
+Both send the same seeded tree through the same relay (relay.py), which counts bytes and changes of direction and can
+be a long line: the first time, after one file in a hundred was edited, moved or removed, after nothing, and over a line of
+--delay ms. Figures are ratios of one run; times are medians of ROUNDS rounds taken in turn. Exit status 1: one is
+beyond its bound.
+"""
+import argparse
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+RELAY = os.path.join(HERE, "relay.py")
+PYTHON = shutil.which("python3")
+SEED = 20000
+
+
+def words(rng):
+    return ["".join(rng.choices("etaoinshrdlucmfw", k=rng.randint(2, 11))) for _ in range(3000)]
+
+
+def content(rng, vocabulary, size, text):
+    if not text:
+        return rng.randbytes(size)
+    out = " ".join(rng.choices(vocabulary, k=size // 6 + 1))
+    return out.encode()[:size]
+
+
+def make_tree(top, files, mb):
+    """One byte in eight cannot be compressed, as in pictures and archives; the others are words."""
+    rng = random.Random(SEED)
+    vocabulary = words(rng)
+    mean = mb * 1000000 / files
+    for i in range(files):
+        size = max(1, int(rng.expovariate(1 / mean)))
+        path = os.path.join(top, f"d{i % 97:02}", f"e{i % 11}", f"f{i}.txt")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as out:
+            out.write(content(rng, vocabulary, size, i % 8))
+
+
+def change_tree(top, files, turn):
+    """One in a hundred: half are edited, a quarter moved, a quarter removed."""
+    rng = random.Random(SEED + turn)
+    for k, i in enumerate(rng.sample(range(files), files // 100)):
+        path = os.path.join(top, f"d{i % 97:02}", f"e{i % 11}", f"f{i}.txt")
+        if not os.path.exists(path):
+            continue
+        if k % 4 < 2:
+            with open(path, "r+b") as out:
+                out.seek(os.path.getsize(path) // 2)
+                out.write(f"edited {turn} {i}".encode())
+        elif k % 4 == 2:
+            os.rename(path, f"{path}.moved{turn}")
+        else:
+            os.remove(path)
+
+
+class Bench:
+    def __init__(self, args, work):
+        self.args = args
+        self.work = work
+        self.log = os.path.join(work, "log")
+        self.project = os.path.join(work, "project")
+        self.env = dict(os.environ, USER_SPACE=os.path.join(work, "user"), HOME=os.path.join(work, "home"))
+        self.env.pop("RYE_NODE", None)
+        os.makedirs(os.path.join(self.project, ".ai"))
+        os.makedirs(self.env["USER_SPACE"])
+        os.makedirs(self.env["HOME"])
+
+    def rye(self, *words, quiet=True):
+        done = subprocess.run([self.args.ryefs, *words], cwd=self.project, env=self.env, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode and quiet:
+            sys.exit(f"remote_push: ryefs {' '.join(words)}: {done.stdout}")
+        return done.stdout
+
+    def remote(self, name, delay):
+        """A node of its own, behind a line of that length."""
+        node = os.path.join(self.work, "node-" + name)
+        way = os.path.join(self.work, "way-" + name)
+        self.rye("node", "init", node)
+        with open(way, "w", encoding="utf-8") as out:
+            out.write(f'#!/bin/sh\nexec {PYTHON} {RELAY} {self.log} {delay} {self.args.ryefs} node --stdio {node}\n')
+        os.chmod(way, 0o755)
+        self.rye("remote", "add", "--yes", name, f"command:{way}", "demo")
+        for key in os.listdir(os.path.join(node, "asked")):
+            self.rye("node", "admit", "--dir", node, key.removesuffix(".pem"))
+        return node
+
+    def counted(self, argv):
+        """Runs it; seconds, and what the relay has counted."""
+        if os.path.exists(self.log):
+            os.remove(self.log)
+        began = time.monotonic()
+        done = subprocess.run(argv, cwd=self.project, env=self.env, check=False, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
+        seconds = time.monotonic() - began
+        if done.returncode:
+            sys.exit(f"remote_push: {' '.join(argv)}: {done.stdout}")
+        with open(self.log, encoding="utf-8") as log:
+            counts = [json.loads(row) for row in log]
+        peak = max(row["peak_mb"] for row in counts)
+        return {"s": seconds, "bytes": sum(row["sent"] + row["received"] for row in counts),
+                "turns": sum(row["turns"] for row in counts), "peak_mb": peak, "text": done.stdout}
+
+    def push(self, name):
+        return self.counted([self.args.ryefs, "remote", "push", "--json", name])
+
+    def rsync(self, target, delay):
+        shell = f"{PYTHON} {RELAY} {self.log} {delay} --skip 1"
+        return self.counted(["rsync", "-a", "--delete", "--exclude", "/.ai", "-e", shell, self.project + "/",
+                             f"there:{target}/"])
+
+
+ROWS = []
+
+
+def row(name, value, bound, unit=""):
+    ROWS.append(value <= bound)
+    print(f"{name:58} {value:9.3f}{unit} bound {bound:g}{unit} {'' if value <= bound else 'BEYOND'}", flush=True)
+
+
+def disk(top):
+    files = [os.path.join(d, f) for d, _, names in os.walk(top) for f in names if not f.startswith("index.db")]
+    return len(files), sum(os.path.getsize(f) for f in files)
+
+
+def first(bench):
+    """Rounds in turn, each to a place that has nothing."""
+    ours, theirs = [], []
+    for i in range(bench.args.rounds):
+        node = bench.remote(f"r{i}", 0)
+        target = os.path.join(bench.work, f"rsync{i}")
+        sides = [(ours, lambda: bench.push(f"r{i}")), (theirs, lambda: bench.rsync(target, 0))]
+        for side, run in sides if i % 2 else sides[::-1]:
+            side.append(run())
+        if i:
+            shutil.rmtree(node)
+            shutil.rmtree(target)
+    tar = subprocess.run(f"tar c --exclude=./.ai -C {bench.project} . | zstd -3 | wc -c", shell=True, check=True,
+                         stdout=subprocess.PIPE)
+    row("1  first push: bytes / rsync -a", ours[0]["bytes"] / theirs[0]["bytes"], 0.55)
+    row("1  first push: bytes / tar | zstd -3", ours[0]["bytes"] / int(tar.stdout), 1.20)
+    row("1  first push: time / rsync -a, median", statistics.median(r["s"] for r in ours) /
+        statistics.median(r["s"] for r in theirs), 1.5)
+    tree = int(json.loads(ours[0]["text"])["bytes"])
+    files, size = disk(os.path.join(bench.work, "node-r0", "store"))
+    row("4  files of the node", files, tree / (8 << 20) + 10)
+    row("4  disk of the node / tree", size / tree, 0.6)
+    row("5  peak of the node", max(r["peak_mb"] for r in ours), 128, " MB")
+
+
+def again(bench):
+    change_tree(bench.project, bench.args.files, 1)
+    ours, theirs = bench.push("r0"), bench.rsync(os.path.join(bench.work, "rsync0"), 0)
+    row("2  after 1 %: bytes / rsync -a", ours["bytes"] / theirs["bytes"], 2.2)
+    row("2  after 1 %: changes of direction / rsync -a", ours["turns"] / theirs["turns"], 0.5)
+    time.sleep(1.1)  # reason: times that are younger than this are not believed
+    bench.push("r0")
+    nothing, began = bench.push("r0"), bench.counted([bench.args.ryefs, "remote", "status", "r0"])
+    row("3  of nothing: KB above a connection", (nothing["bytes"] - began["bytes"]) / 1024, 8)
+    row("3  of nothing: round trips above a connection", (nothing["turns"] - began["turns"]) / 2, 2)
+    row("3  of nothing: files read", json.loads(nothing["text"])["hashed"], 0)
+
+
+def far(bench):
+    """The same trees at the end of a long line."""
+    delay = bench.args.delay / 2
+    node = bench.remote("far", delay)
+    target = os.path.join(bench.work, "rsync-far")
+    shutil.rmtree(os.path.join(node, "store"), ignore_errors=True)
+    bench.push("far")
+    bench.rsync(target, 0)
+    ours, theirs = [], []
+    for turn in range(2, 2 + max(1, bench.args.rounds)):
+        change_tree(bench.project, bench.args.files, turn)
+        ours.append(bench.push("far"))
+        theirs.append(bench.rsync(target, delay))
+    row(f"2  after 1 %, {bench.args.delay} ms: time / rsync -a, median",
+        statistics.median(r["s"] for r in ours) / statistics.median(r["s"] for r in theirs), 0.6)
+
+
+def big(bench):
+    path = os.path.join(bench.project, "big.bin")
+    rng = random.Random(SEED)
+    with open(path, "wb") as out:
+        for _ in range(bench.args.big):
+            out.write(rng.randbytes(1000000))
+    bench.push("r0")
+    with open(path, "r+b") as out:
+        out.seek(bench.args.big * 500000)
+        rest = out.read()
+        out.seek(bench.args.big * 500000)
+        out.write(b"x" * 100 + rest)
+    del rest
+    row("5  100 bytes into a file of %d MB: MB sent" % bench.args.big, bench.push("r0")["bytes"] / 1e6, 5)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("ryefs", type=os.path.abspath)
+    parser.add_argument("-n", "--files", type=int, default=20000)
+    parser.add_argument("-m", "--mb", type=int, default=300)
+    parser.add_argument("-r", "--rounds", type=int, default=1)
+    parser.add_argument("--delay", type=int, default=40)
+    parser.add_argument("--big", type=int, default=200)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="ryefs-push.", dir=os.environ.get("BENCH_DIR", "/var/tmp")) as work:
+        bench = Bench(args, work)
+        make_tree(bench.project, args.files, args.mb)
+        bench.rye("keygen")
+        first(bench)
+        again(bench)
+        far(bench)
+        big(bench)
+    sys.exit(0 if all(ROWS) else 1)
+
+
+main()
