@@ -132,3 +132,34 @@ int remote_pull(const struct item_env *env, const struct remote *remote, struct 
 	pull_changes_done(&pull.changes);
 	return r ? rye_wrap(err, "%s: what the run has changed", remote->name) : 0;
 }
+
+int remote_pull_left(const struct item_env *env, const struct remote *remote, struct conn *conn,
+		     const char *id, struct rye_err *err)
+{
+	auto_close int dir = -1;
+	auto_blob struct rye_blob *text = NULL;
+	auto_json json_t *doc = NULL;
+	char path[ID_UUID_MAX + 32];
+	struct remote_pull what = { .id = id, .most = UINT64_MAX };
+	int r;
+
+	if (!id_is_uuid(id))
+		return rye_fail(err, RYE_INVALID, "'%s' is no id of a run elsewhere", id);
+	snprintf(path, sizeof(path), ".ai/state/threads/%s", id);
+	dir = io_open_dir(env->spaces->v[0].root, path, false);
+	r = dir < 0 ? dir : io_read_at(dir, REMOTE_CHANGES_DOC, 2 * MANIFEST_MAX, &text);
+	if (r < 0)
+		return rye_fail(err, RYE_NOT_FOUND,
+				"thread %s has no changes: it ran here, or has not ended", id);
+	doc = json_parse((struct rye_span){ text->data, text->len }, 0, REMOTE_CHANGES_DOC, err);
+	if (!doc)
+		return -(int)err->code;
+	if (*json_str(doc, "error"))
+		return rye_fail(err, RYE_STATE, "there is nothing to pull: %s",
+				json_str(doc, "error"));
+	what.dir = dir;
+	what.base = json_str(doc, "base");
+	what.manifest = json_str(doc, "manifest");
+	what.refused = json_object_get(doc, "refused");
+	return remote_pull(env, remote, conn, &what, err);
+}

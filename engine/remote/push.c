@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 /* Files in .ai/state/remotes/NAME: */
-#define PUSH_STAT "stat" /* what each file's digest was */
 #define PUSH_DOC "pushed.json" /* {manifest, number, files, bytes} */
 #define PUSH_MARK "pushing" /* there while one is under way */
 #define PUSH_LOCK "push.lock"

@@ -6,6 +6,9 @@
 #include "remote/remote.h"
 #include "snapshot/snapshot.h"
 
+/* In the state directory of a remote: what each file's digest was. */
+#define PUSH_STAT "stat"
+
 /* push_wire.c: frames of a push. */
 struct push_head {
 	int64_t number; /* 0: nothing was pushed under this name */

@@ -138,6 +138,13 @@ struct remote_pull {
 int remote_pull(const struct item_env *env, const struct remote *remote, struct conn *conn,
 		const struct remote_pull *what, struct rye_err *err);
 
+/* The same of a thread whose changes were left there: by its changes.json, however much it is. */
+int remote_pull_left(const struct item_env *env, const struct remote *remote, struct conn *conn,
+		     const char *id, struct rye_err *err);
+/* diff.c: what a push would change: the members of changes.json, {by, number} of what is there. */
+int remote_diff(const struct item_env *env, const struct remote *remote, struct conn *conn,
+		json_t **ret, struct rye_err *err);
+
 /*
  * apply.c: those changes into the project, of a thread's directory. RYE_STATE: a file was changed here, too, and then
  * nothing is written; or there is nothing to apply. *ret_n: so many were written or removed.

@@ -85,7 +85,6 @@ _ryefs() {
       mv) shared+=" --dry-run --space" ;;
       new) shared+=" --dry-run --lang --space" ;;
       node) shared+=" --as --dir --owner --stdio" ;;
-      remote) shared+=" --again --yes" ;;
       rm) shared+=" --dry-run --space --yes" ;;
       remote) shared+=" --again --force --yes" ;;
       search) shared+=" --limit" ;;
@@ -121,7 +120,7 @@ _ryefs() {
       ;;
     remote)
       if [ "$cword" = 2 ]; then
-        COMPREPLY=($(compgen -W "list add status push rm" -- "$cur"))
+        COMPREPLY=($(compgen -W "list add status push diff pull rm" -- "$cur"))
       elif [[ $cword = 3 && ${words[2]} != list ]]; then
         COMPREPLY=($(compgen -W "$(_ryefs_member name remote list)" -- "$cur"))
       fi

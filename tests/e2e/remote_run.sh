@@ -146,6 +146,9 @@ is 'byte for byte' "$(cd "$changes" && sha256sum out/big)" "$(jq -r .data.stdout
 ok 'with their modes' test -x "$changes/out/deep/made"
 is 'the mount shows them' "$(cat "$M/state/threads/$id/changes/data/edited")" new
 is 'as a tree' "$(cd "$M/state/threads/$id/changes" && find . -type f | sort | xargs)" './data/edited ./out/big ./out/deep/made'
+rm -rf "$changes"
+ok 'they come again' "$RYEFS" remote pull node "$id" --project "$P" --user "$U" --system "$S"
+is 'as they were' "$(cd "$changes" && find . -type f | sort | xargs)" './data/edited ./out/big ./out/deep/made'
 echo mine >"$P/data/edited"
 errno 'what was changed here, too, is not written over' EBUSY bash -c "echo apply >'$M/state/threads/$id/ctl'"
 is 'and is named' "$(jq -r '.conflicts[].path' "$changes.json")" data/edited

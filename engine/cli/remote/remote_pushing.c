@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ryefs remote push: the project's files to a remote, and what was left out. */
+/* ryefs remote push, diff, pull: the project's files to a remote, what differs, what a run has changed there. */
 #include "cli/remote/remote_words.h"
 
 #include "api/api.h"
@@ -21,29 +21,93 @@ static void put_push(struct cli *cli, const json_t *doc)
 	       json_str(doc, "manifest"));
 }
 
-int remote_push_word(struct cli *cli)
+/* The remote that the first word names, and a connection to it; exit status. */
+struct pushing {
+	struct remote remote;
+	struct remote_link link;
+	const struct item_env *env;
+};
+
+static void pushing_done(struct pushing *pushing)
 {
-	auto_remote struct remote remote = { 0 };
-	auto_remote_link struct remote_link link = { 0 };
-	auto_json json_t *doc = NULL;
+	remote_link_done(&pushing->link);
+	remote_done(&pushing->remote);
+}
+#define auto_pushing __attribute__((cleanup(pushing_done)))
+
+static int pushing_open(struct cli *cli, struct pushing *ret)
+{
 	struct rye_err err = { 0 };
 	int status = cli_open(cli, CLI_ANY_PLACE);
-	const struct item_env *env;
 	int r;
 
 	if (status != CLI_OK)
 		return status;
-	env = engine_items(cli->rye);
-	r = remote_find(env, cli->argv[1], &remote, &err);
+	ret->env = engine_items(cli->rye);
+	r = remote_find(ret->env, cli->argv[1], &ret->remote, &err);
 	if (!r)
-		r = remote_open_conn(env, &remote, &link, &err);
-	if (!r)
-		r = remote_push(env, &remote, link.conn, cli->opt.force, &doc, &err);
-	if (r)
+		r = remote_open_conn(ret->env, &ret->remote, &ret->link, &err);
+	return r ? cli_fail(cli, &err, NULL) : CLI_OK;
+}
+
+int remote_push_word(struct cli *cli)
+{
+	auto_pushing struct pushing pushing = { .env = NULL };
+	auto_json json_t *doc = NULL;
+	struct rye_err err = { 0 };
+	int status = pushing_open(cli, &pushing);
+
+	if (status != CLI_OK)
+		return status;
+	if (remote_push(pushing.env, &pushing.remote, pushing.link.conn, cli->opt.force, &doc,
+			&err))
 		return cli_fail(cli, &err, NULL);
 	if (cli->opt.json)
 		out_json(doc);
 	else
 		put_push(cli, doc);
 	return CLI_OK;
+}
+
+static void put_diff(const json_t *doc)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(doc, "removed"), i, row)
+		printf("removed %s\n", json_str(row, "path"));
+	json_array_foreach(json_object_get(doc, "changed"), i, row)
+		printf("%s %s\n", json_object_get(row, "was") ? "changed" : "new",
+		       json_str(row, "path"));
+}
+
+int remote_diff_word(struct cli *cli)
+{
+	auto_pushing struct pushing pushing = { .env = NULL };
+	auto_json json_t *doc = NULL;
+	struct rye_err err = { 0 };
+	int status = pushing_open(cli, &pushing);
+
+	if (status != CLI_OK)
+		return status;
+	if (remote_diff(pushing.env, &pushing.remote, pushing.link.conn, &doc, &err))
+		return cli_fail(cli, &err, NULL);
+	if (cli->opt.json)
+		out_json(doc);
+	else
+		put_diff(doc);
+	return CLI_OK;
+}
+
+int remote_pull_word(struct cli *cli)
+{
+	auto_pushing struct pushing pushing = { .env = NULL };
+	struct rye_err err = { 0 };
+	int status = pushing_open(cli, &pushing);
+
+	if (status != CLI_OK)
+		return status;
+	if (remote_pull_left(pushing.env, &pushing.remote, pushing.link.conn, cli->argv[2], &err))
+		return cli_fail(cli, &err, NULL);
+	return out_success(cli, "id", cli->argv[2], NULL);
 }

@@ -23,6 +23,8 @@ int remote_add_word(struct cli *cli);
 int remote_list_word(struct cli *cli);
 int remote_status_word(struct cli *cli);
 int remote_push_word(struct cli *cli);
+int remote_diff_word(struct cli *cli);
+int remote_pull_word(struct cli *cli);
 int remote_rm_word(struct cli *cli);
 
 #endif

@@ -13,6 +13,8 @@ int verb_remote(struct cli *cli)
 		{ "add", remote_add_word, 1, 3, "add NAME [URL [PROJECT]]" },
 		{ "status", remote_status_word, 0, 1, "status [NAME]" },
 		{ "push", remote_push_word, 1, 1, "push NAME" },
+		{ "diff", remote_diff_word, 1, 1, "diff NAME" },
+		{ "pull", remote_pull_word, 2, 2, "pull NAME ID" },
 		{ "rm", remote_rm_word, 1, 1, "rm NAME" },
 	};
 
