@@ -91,6 +91,55 @@ enum address_kind address_kind(const struct sockaddr *addr);
 bool http_is_token(struct rye_span text);
 
 /*
+ * head.c: the head of a request, as a server reads it. Pure; outside bytes, fuzzed.
+ */
+#define HTTP_MORE 1u /* it is not whole yet */
+
+/*
+ * 0: the head is whole and everybody reads it alike; HTTP_MORE; or the status of a refusal, and *why.
+ * text begins with the request's first byte.
+ */
+unsigned http_head_check(struct rye_span text, const char **why);
+/* The same of one line of anything, whose length is told. */
+unsigned http_line_check(struct rye_span text, size_t *ret, const char **why);
+
+struct http_line {
+	const char *verb, *path; /* without its query */
+	bool old; /* HTTP/1.0 */
+};
+typedef void (*http_header_fn)(void *arg, const char *name, const char *value);
+/* Cuts such a head, up to the CR LF of its last line, into what all point to; fn: each header. */
+void http_head_cut(char *text, struct http_line *ret, http_header_fn fn, void *arg);
+
+/*
+ * listen.c: sockets of this machine alone: 127.0.0.1 and, where there is IPv6, ::1.
+ */
+/* port 0: any. mend: how else. ret[i] < 0: none. RYE_BUSY: the port is in use. */
+struct http_listen_ask {
+	int port, backlog;
+	const char *mend;
+};
+int http_listen(const struct http_listen_ask *ask, int ret[2], int *ret_port, struct rye_err *err);
+
+/*
+ * tunnel.c: a connection that a server was asked to go on with as `protocol` (RFC 9110, 7.8): *ret_fd is
+ * a socket, of which a thread carries the bytes to the server and back; it ends when either end does.
+ */
+struct tunnel;
+
+struct tunnel_ask {
+	const char *url; /* https://HOST[:PORT][/PATH]; http: of this machine alone */
+	const char *protocol;
+	const char *ca_file; /* trusted instead of the system's authorities; or NULL */
+	int64_t within_ms; /* to connect and be answered */
+};
+/* RYE_INVALID, RYE_DENIED (plain http elsewhere), RYE_UNSUPPORTED, RYE_TIMEOUT, RYE_UNREACHABLE. */
+int tunnel_open(const struct tunnel_ask *ask, struct tunnel **ret, int *ret_fd,
+		struct rye_err *err);
+/* *ret_fd was closed before. NULL is fine. */
+void tunnel_close(struct tunnel *tunnel);
+
+/*
  * sse.c: text/event-stream as it comes in pieces. Outside bytes: fuzzed. CR, LF and CR LF end a
  * line, comments are dropped, an event without data is none; a last event without its blank line
  * is told by sse_end.

@@ -79,19 +79,44 @@ struct exchange {
 };
 int exchange_hop(struct exchange *x, struct rye_err *err);
 
-/* websocket.c: the sending end of a WebSocket. */
-struct websocket;
+/* upgrade.c: a connection that begins as a request of HTTP and goes on as something else. */
+struct upgrade;
 
-struct websocket_ask {
-	const char *url; /* wss://…; ws:// to this machine alone. Outlives the socket */
+struct upgrade_ask {
+	const char *url; /* wss://… or https://…; ws and http: this machine alone. Outlives it */
 	const char *ca_file; /* as that of struct sinks_ask */
 	int64_t until_ms; /* clock_ms() */
 	int cancel; /* readable once the caller has given up; -1: never */
 	bool strange; /* a caller says which server: public hosts only */
 };
 
-/* Errors as http_exchange; RYE_TOOL_FAILED alone may be tried again. */
-int websocket_open(struct http *http, const struct websocket_ask *ask, struct websocket **ret,
+/* Does it name a host, and no user, whose name would be shown? */
+bool upgrade_can(const char *url);
+/* Connects. Errors as http_exchange; RYE_TOOL_FAILED alone may be tried again. */
+int upgrade_open(struct http *http, const struct upgrade_ask *ask, struct upgrade **ret,
+		 struct rye_err *err);
+/*
+ * Asks, with these lines of its head, each with its CR LF; *ret gets the answer: its head up to
+ * *ret_end, then what came behind it.
+ */
+int upgrade_shake(struct upgrade *up, const char *lines, struct rye_buf *ret, size_t *ret_end,
+		  struct rye_err *err);
+int upgrade_write(struct upgrade *up, struct rye_span bytes, struct rye_err *err);
+/* What has come; 0 bytes: nothing yet. */
+int upgrade_read(struct upgrade *up, char *room, size_t size, size_t *ret, struct rye_err *err);
+int upgrade_await(const struct upgrade *up, short events, struct rye_err *err);
+/* How much of bytes is taken; 0: nothing now. */
+int upgrade_put(struct upgrade *up, struct rye_span bytes, size_t *ret, struct rye_err *err);
+int upgrade_socket(const struct upgrade *up);
+int upgrade_fail(const struct upgrade *up, const char *why, struct rye_err *err);
+const char *upgrade_origin(const struct upgrade *up); /* "wss://host:port" */
+void upgrade_close(struct upgrade *up); /* NULL is taken */
+
+/* websocket.c: the sending end of a WebSocket. */
+struct websocket;
+
+/* Errors as upgrade_open. */
+int websocket_open(struct http *http, const struct upgrade_ask *ask, struct websocket **ret,
 		   struct rye_err *err);
 /* One message. After an error there is nothing to do but to close it. */
 int websocket_send(struct websocket *ws, struct rye_span text, struct rye_err *err);

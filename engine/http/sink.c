@@ -36,9 +36,9 @@ struct sinks {
 
 static int sink_dial(struct sinks *sinks, struct sink *sink, struct rye_err *err)
 {
-	const struct websocket_ask ask = { sink->plan->target, sinks->ask.ca_file,
-					   sinks->ask.until_ms, sinks->ask.cancel,
-					   sink->plan->strange };
+	const struct upgrade_ask ask = { sink->plan->target, sinks->ask.ca_file,
+					 sinks->ask.until_ms, sinks->ask.cancel,
+					 sink->plan->strange };
 
 	return websocket_open(sinks->http, &ask, &sink->ws, err);
 }

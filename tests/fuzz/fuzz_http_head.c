@@ -54,16 +54,16 @@ static void check_values(const char *text, size_t size)
 
 static void check_chunk(const char *text, size_t size)
 {
-	unsigned before = SERVE_MORE;
+	unsigned before = HTTP_MORE;
 
 	for (size_t n = 0; n <= size && n <= 64; n++) {
 		size_t length = 0;
 		const char *why = NULL;
 		unsigned now = serve_chunk_check((struct rye_span){ text, n }, &length, &why);
 
-		if (before != SERVE_MORE && now != before && now != 413)
+		if (before != HTTP_MORE && now != before && now != 413)
 			abort();
-		if (now > SERVE_MORE && ((now != 400 && now != 413) || !why))
+		if (now > HTTP_MORE && ((now != 400 && now != 413) || !why))
 			abort();
 		before = now;
 	}
@@ -71,7 +71,7 @@ static void check_chunk(const char *text, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	unsigned before = SERVE_MORE;
+	unsigned before = HTTP_MORE;
 
 	if (size > TEXT_MAX)
 		return 0;
@@ -84,10 +84,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!text)
 			return 0;
 		memcpy(text, data, n);
-		now = serve_strict_check((struct rye_span){ text, n }, &why);
-		if (before != SERVE_MORE && now != before)
+		now = http_head_check((struct rye_span){ text, n }, &why);
+		if (before != HTTP_MORE && now != before)
 			abort();
-		if (now > SERVE_MORE && (now < 400 || now > 599 || !why))
+		if (now > HTTP_MORE && (now < 400 || now > 599 || !why))
 			abort();
 		if (!now && before) {
 			check_good(text, n);

@@ -31,60 +31,18 @@ struct http_server {
 	struct serve_unix made;
 };
 
-static int bind_socket(int family, int port)
-{
-	struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
-	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port) };
-	auto_close int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int on = 1, r;
-
-	if (fd < 0)
-		return -errno;
-	v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	v6.sin6_addr = in6addr_loopback;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (family == AF_INET6)
-		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
-	r = family == AF_INET ? bind(fd, (struct sockaddr *)&v4, sizeof(v4)) :
-				bind(fd, (struct sockaddr *)&v6, sizeof(v6));
-	if (r < 0 || listen(fd, SERVE_LINKS_MAX) < 0)
-		return -errno;
-	return steal_fd(&fd);
-}
-
-static int bind_sockets(struct http_server *server, int port, struct rye_err *err)
-{
-	struct sockaddr_in at = { 0 };
-	socklen_t len = sizeof(at);
-
-	server->sockets[0] = bind_socket(AF_INET, port);
-	if (server->sockets[0] == -EADDRINUSE)
-		return rye_fail(err, RYE_BUSY,
-				"port %d of this machine is in use\n" MEND_WITH
-				"ryefs mcp --http --port 0",
-				port);
-	if (server->sockets[0] < 0)
-		return rye_fail_sys(err, -server->sockets[0], "cannot listen on port %d", port);
-	if (getsockname(server->sockets[0], (struct sockaddr *)&at, &len) < 0)
-		return rye_fail_sys(err, errno, "cannot listen");
-	server->port = ntohs(at.sin_port);
-	/* The machine may have no IPv6; where it has, no other program gets what clients send there. */
-	server->sockets[1] = bind_socket(AF_INET6, server->port);
-	if (server->sockets[1] == -EADDRINUSE)
-		return rye_fail(err, RYE_BUSY, "port %d of [::1] is in use", server->port);
-	return 0;
-}
-
 static int http_prepare(struct http_server *server, struct rye *rye, const struct serve_address *at,
 			struct rye_err *err)
 {
+	const struct http_listen_ask ask = { at->port, SERVE_LINKS_MAX,
+					     "ryefs mcp --http --port 0" };
 	int r;
 
 	if (at->socket) {
 		server->sockets[0] = serve_unix_open(rye, at->socket, &server->made, err);
 		r = server->sockets[0] < 0 ? server->sockets[0] : 0;
 	} else {
-		r = bind_sockets(server, at->port, err);
+		r = http_listen(&ask, server->sockets, &server->port, err);
 		if (!r)
 			r = serve_token_open(rye, at, server->port, &server->token, err);
 	}

@@ -195,7 +195,7 @@ static void web_take_body(struct web_exchange *x)
 		web_await(x);
 }
 
-/* ---- reading: 0; SERVE_MORE: the client has gone, or was too slow; a status, and *why ---- */
+/* ---- reading: 0; HTTP_MORE: the client has gone, or was too slow; a status, and *why ---- */
 
 static unsigned web_refusal(unsigned status, const char *text, const char **why)
 {
@@ -205,18 +205,18 @@ static unsigned web_refusal(unsigned status, const char *text, const char **why)
 
 static unsigned read_head(struct web_exchange *x, const char **why)
 {
-	unsigned r = SERVE_MORE;
+	unsigned r = HTTP_MORE;
 	size_t n = 0, head;
 
-	while (r == SERVE_MORE && n < HEAD_MAX) {
+	while (r == HTTP_MORE && n < HEAD_MAX) {
 		ssize_t got = recv(x->link->fd, x->text + n, HEAD_MAX - n, 0);
 
 		if (got <= 0)
-			return SERVE_MORE;
+			return HTTP_MORE;
 		n += (size_t)got;
-		r = serve_strict_check((struct rye_span){ x->text, n }, why);
+		r = http_head_check((struct rye_span){ x->text, n }, why);
 	}
-	if (r == SERVE_MORE)
+	if (r == HTTP_MORE)
 		return web_refusal(431, "the head of the request is longer than 16 KiB", why);
 	if (r)
 		return r;
@@ -247,13 +247,13 @@ static unsigned read_bytes(struct web_exchange *x, size_t n, const char **why)
 		size_t some;
 
 		if (!has_rest(x))
-			return SERVE_MORE;
+			return HTTP_MORE;
 		some = MIN_OF(n, x->rest.len);
 		buf_add(&x->body, x->rest.ptr, some);
 		x->rest = span_skip(x->rest, some);
 		n -= some;
 	}
-	return x->body.failed ? SERVE_MORE : 0;
+	return x->body.failed ? HTTP_MORE : 0;
 }
 
 /* A line of the body, looked at as it comes. */
@@ -261,13 +261,13 @@ static unsigned read_line(struct web_exchange *x, serve_line_fn check, size_t *r
 			  const char **why)
 {
 	char line[LINE_MAX_BYTES];
-	unsigned r = SERVE_MORE;
+	unsigned r = HTTP_MORE;
 
-	for (size_t n = 0; r == SERVE_MORE; r = check((struct rye_span){ line, n }, ret, why)) {
+	for (size_t n = 0; r == HTTP_MORE; r = check((struct rye_span){ line, n }, ret, why)) {
 		if (n == sizeof(line))
 			return web_refusal(400, "a line of the body is too long", why);
 		if (!has_rest(x))
-			return SERVE_MORE;
+			return HTTP_MORE;
 		line[n++] = *x->rest.ptr;
 		x->rest = span_skip(x->rest, 1);
 	}
@@ -284,13 +284,13 @@ static unsigned read_chunks(struct web_exchange *x, const char **why)
 		if (!r)
 			r = read_bytes(x, length, why);
 		if (!r && length)
-			r = read_line(x, serve_line_check, &line, why);
+			r = read_line(x, http_line_check, &line, why);
 		if (!r && length && line)
 			r = web_refusal(400, "a chunk is longer than it says", why);
 	}
 	line = 1;
 	for (int i = 0; !r && line; i++)
-		r = i < TRAILERS_MAX ? read_line(x, serve_line_check, &line, why) :
+		r = i < TRAILERS_MAX ? read_line(x, http_line_check, &line, why) :
 				       web_refusal(400, "there is too much behind the body", why);
 	return r;
 }
@@ -302,7 +302,7 @@ static unsigned read_body(struct web_exchange *x, const char **why)
 
 	if (head->expect && !head->old && !strcasecmp(head->expect, "100-continue") &&
 	    !web_send(x, SPAN("HTTP/1.1 100 Continue\r\n\r\n"), 0))
-		return SERVE_MORE;
+		return HTTP_MORE;
 	return head->transfer ? read_chunks(x, why) : read_bytes(x, length, why);
 }
 
@@ -317,7 +317,7 @@ static bool read_request(struct web_exchange *x, struct serve_fault *fault)
 		return false;
 	if (!r)
 		r = read_body(x, &why);
-	if (r && r != SERVE_MORE)
+	if (r && r != HTTP_MORE)
 		serve_gate_refuse(fault, r, why);
 	return !r;
 }

@@ -6,6 +6,7 @@
 #define RYE_MCP_SERVER_SERVER_INNER_H
 
 #include "base/json.h"
+#include "http/http.h"
 #include "mcp/mcp.h"
 #include "scope.h"
 #include "mcp/server/server.h"
@@ -266,23 +267,13 @@ bool serve_header_is(const char *header, struct rye_span text);
 
 /* ---- serve_head.c: heads of HTTP, and lines of bodies. Pure; outside bytes, fuzzed. ---- */
 
-#define SERVE_MORE 1u /* it is not whole yet */
-
-/*
- * 0: the head is whole and everybody reads it alike; SERVE_MORE; or the status of a refusal, and *why.
- * text begins with the request's first byte.
- */
-unsigned serve_strict_check(struct rye_span text, const char **why);
-/* What such a head says: text, up to the CR LF of its last line, is cut into what they point to. */
+/* What a head says that http_head_check has let pass: text, up to the CR LF of its last line, is cut into what they point to. */
 void serve_head_read(char *text, struct serve_head *head, struct serve_heard *heard);
 
-/* The same of one line, which may have its end already. */
+/* As http_line_check: of a line. */
 typedef unsigned (*serve_line_fn)(struct rye_span text, size_t *ret, const char **why);
 /* Of a chunk's length, which is told; too much is refused before its line has ended. */
 unsigned serve_chunk_check(struct rye_span text, size_t *ret, const char **why);
-/* Of anything: its own length is told. */
-unsigned serve_line_check(struct rye_span text, size_t *ret, const char **why);
-
 /* ---- serve_token.c: the file that keeps the token, and the Unix socket ---- */
 
 struct serve_token {
