@@ -147,6 +147,8 @@ int cli_fail(struct cli *cli, const struct rye_err *err, const char *ref);
 int cli_complain(struct cli *cli, enum cli_exit status, const char *mend, const char *format, ...)
 	RYE_PRINTF(4, 5);
 int cli_misuse(struct cli *cli, const char *format, ...) RYE_PRINTF(2, 3);
+/* What --port says, or the usual one; exit status. (cli_options.c) */
+int cli_port(struct cli *cli, int usual, int *ret);
 /* "what", as the engine told it, and what it said to mend it with; to free, NULL: nothing. */
 char *told_split(const char *message, char **ret_what);
 

@@ -76,8 +76,8 @@ static const struct flag flags[] = {
 	{ "trace", 0, " execute ", AT(trace), NULL, "tell on stderr what was resolved, and how" },
 	{ "with-deps", 0, " skill ", AT(deps), NULL, "add: with node_modules" },
 	{ "yes", 'y', " edit mcp remote rm skill threads trust ", AT(yes), NULL, "do not ask" },
-	{ "http", 0, " mcp ", AT(http), NULL, "listen on this machine's own addresses" },
-	{ "port", 0, " mcp ", AT(port), "N", "with --http: the port (7393); 0 is any" },
+	{ "http", 0, " mcp node ", AT(http), NULL, "listen on this machine's own addresses" },
+	{ "port", 0, " mcp node ", AT(port), "N", "with --http: the port (7393, node 7394); 0 is any" },
 	{ "token", 0, " mcp ", AT(token), "FILE", "with --http: keep the token there; or none" },
 	{ "unix", 0, " mcp ", AT(socket), "PATH", "listen on a Unix socket there, for you alone" },
 	{ "read-only", 0, " mcp ", AT(read_only), NULL, "let clients find and read, no more" },
@@ -495,5 +495,17 @@ int cli_open(struct cli *cli, enum cli_need need)
 	options_for(cli, cli->project, &lists, &opt);
 	if (rye_open(&opt, &cli->rye, &err))
 		return cli_fail(cli, &err, NULL);
+	return CLI_OK;
+}
+
+int cli_port(struct cli *cli, int usual, int *ret)
+{
+	const char *text = cli->opt.port;
+	char *end;
+	long port = text ? strtol(text, &end, 10) : usual;
+
+	*ret = (int)port;
+	if (text && (!*text || *end || port < 0 || port > 65535))
+		return cli_misuse(cli, "--port wants a number from 0 to 65535, not %s", text);
 	return CLI_OK;
 }

@@ -21,6 +21,8 @@
  */
 
 #define FRAME_HEAD 9
+/* What a server of HTTP is asked to go on with. */
+#define CONN_PROTOCOL "ryefs-node"
 #define FRAME_MAX (4u << 20)
 /* Before AUTH: no stranger makes us allocate more. */
 #define FRAME_SHY (64u << 10)

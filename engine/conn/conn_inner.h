@@ -14,6 +14,7 @@ struct ends {
 	int said; /* its program's standard error, or -1 */
 	struct child child; /* pid 0: none */
 	char name[64]; /* of the program, for messages */
+	struct tunnel *tunnel; /* http/http.h; NULL: none */
 };
 void ends_close(struct ends *ends);
 
@@ -26,7 +27,7 @@ struct transport {
 	int (*check)(const char *rest, struct rye_err *err);
 	int (*open)(const char *rest, struct ends *ret, struct rye_err *err);
 };
-extern const struct transport transport_command, transport_ssh;
+extern const struct transport transport_command, transport_http, transport_https, transport_ssh;
 /* The row, and where the rest begins; NULL: RYE_INVALID. */
 const struct transport *transport_find(const char *url, const char **ret_rest, struct rye_err *err);
 

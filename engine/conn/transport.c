@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-static const struct transport *const transports[] = { &transport_ssh, &transport_command };
+static const struct transport *const transports[] = { &transport_ssh, &transport_https,
+						      &transport_command, &transport_http };
 
 const struct transport *transport_find(const char *url, const char **ret_rest, struct rye_err *err)
 {

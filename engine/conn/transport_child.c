@@ -7,6 +7,7 @@
 #include "conn/conn_inner.h"
 
 #include "clock.h"
+#include "http/http.h"
 #include "memory.h"
 
 #include <errno.h>
@@ -112,6 +113,8 @@ void ends_close(struct ends *ends)
 	if (ends->in >= 0)
 		close(ends->in);
 	ends->in = ends->out = -1;
+	tunnel_close(ends->tunnel);
+	ends->tunnel = NULL;
 	if (ends->child.pid) {
 		if (!ended_within(&ends->child, END_MS))
 			kill(-ends->child.pid, SIGTERM);

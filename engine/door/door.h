@@ -134,4 +134,21 @@ void session_drop(struct door_session *session, uint32_t stream);
  */
 int node_serve(const struct node_dir *node, int in, int out, const char *as, struct rye_err *err);
 
+/*
+ * door_http.c: the same where a connection begins as a request of HTTP that asks to go on with frames.
+ */
+/* What else it asks for is refused with a status, RYE_INVALID. */
+int node_serve_http(const struct node_dir *node, int in, int out, const char *as,
+		    struct rye_err *err);
+/* door_port.c: a port for them. */
+struct node_listen {
+	const char *path; /* the node's directory */
+	const char *as; /* as node_serve's */
+	int port; /* of this machine's own addresses; 0: any */
+	void (*ready)(void *arg, int port); /* told once, when it can be connected to */
+	void *arg;
+};
+/* A process for each connection, until SIGINT, SIGTERM or SIGHUP, which is a failure of nothing. */
+int node_listen(const struct node_listen *ask, struct rye_err *err);
+
 #endif

@@ -85,6 +85,8 @@ _ryefs() {
       mv) shared+=" --dry-run --space" ;;
       new) shared+=" --dry-run --lang --space" ;;
       node) shared+=" --as --dir --owner --stdio" ;;
+      node) shared+=" --as --dir --owner --stdio --http --port" ;;
+      remote) shared+=" --again --yes" ;;
       rm) shared+=" --dry-run --space --yes" ;;
       remote) shared+=" --again --force --yes" ;;
       search) shared+=" --limit" ;;

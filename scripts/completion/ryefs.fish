@@ -115,4 +115,6 @@ complete -c ryefs -n '__ryefs_verb node trust keygen' -l owner -x
 complete -c ryefs -n '__ryefs_verb node' -l as -x -d 'for one key alone'
 complete -c ryefs -n '__ryefs_verb node' -l dir -rFa '(__fish_complete_directories)' -d 'of the node'
 complete -c ryefs -n '__ryefs_verb node' -l stdio -d 'be the node'
+complete -c ryefs -n '__ryefs_verb node' -l http -d 'listen on this machine'
+complete -c ryefs -n '__ryefs_verb node' -l port -x -d 'with --http: which'
 complete -c ryefs -n '__ryefs_verb remote' -l again -d 'look at the key anew'

@@ -16,8 +16,9 @@ int node_init_word(struct cli *cli);
 int node_admit_word(struct cli *cli);
 int node_list_word(struct cli *cli);
 int node_remove_word(struct cli *cli);
-/* ryefs node --stdio [DIR] */
+/* ryefs node --stdio [DIR], --http [DIR] (node_listening.c) */
 int node_stdio(struct cli *cli);
+int node_http(struct cli *cli);
 
 int remote_add_word(struct cli *cli);
 int remote_list_word(struct cli *cli);

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ryefs node: a node made, the one connection of it that another program's input and output are, and
- * the words about its principals. Needs no project; the node's directory is all that is looked at.
+ * ryefs node: a node made, and the words about it. Needs no project; the node's directory is all that is looked at.
  */
 #include "cli/remote/remote_words.h"
 
 #include "door/door.h"
 #include "scope.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <string.h>
 
 char *node_where(struct cli *cli, const char *named)
@@ -69,44 +65,6 @@ int node_init_word(struct cli *cli)
 	return CLI_OK;
 }
 
-/* The last line is what the other end's user is told; it is not mended there. */
-static int told_in_a_line(struct cli *cli, const struct rye_err *err)
-{
-	return cli_complain(cli, CLI_FAILED, NULL, "%.*s", (int)strcspn(err->msg, "\n"), err->msg);
-}
-
-/* What is printed by mistake from now on is no part of the connection. */
-static int take_stream(int fd)
-{
-	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-
-	if (own >= 0 && null >= 0)
-		dup2(null, fd);
-	return own;
-}
-
-int node_stdio(struct cli *cli)
-{
-	auto_free char *path = node_where(cli, cli->argc ? cli->argv[0] : NULL);
-	auto_node struct node_dir *node = NULL;
-	struct rye_err err = { 0 };
-	int in, out;
-
-	if (!path)
-		return CLI_FAILED;
-	if (node_open(path, &node, &err))
-		return told_in_a_line(cli, &err);
-	/* workers that it starts go on without it, and it does not wait for them */
-	signal(SIGCHLD, SIG_IGN);
-	in = take_stream(STDIN_FILENO);
-	out = take_stream(STDOUT_FILENO);
-	if (in < 0 || out < 0)
-		return cli_complain(cli, CLI_FAILED, NULL, "standard input and output: %s",
-				    strerror(errno));
-	return node_serve(node, in, out, cli->opt.as, &err) ? told_in_a_line(cli, &err) : CLI_OK;
-}
-
 int verb_node(struct cli *cli)
 {
 	static const struct cli_word words[] = {
@@ -118,10 +76,16 @@ int verb_node(struct cli *cli)
 
 	if (cli->opt.stdio && cli->argc > 1)
 		return cli_misuse(cli, "wanted: ryefs node --stdio [DIR]");
+	if (cli->opt.http && cli->argc > 1)
+		return cli_misuse(cli, "wanted: ryefs node --http [DIR]");
+	if (cli->opt.port && (cli->opt.stdio || !cli->opt.http))
+		return cli_misuse(cli, "--port belongs to --http");
 	if (cli->opt.stdio)
 		return node_stdio(cli);
+	if (cli->opt.http)
+		return node_http(cli);
 	if (!cli->argc)
 		return cli_complain(cli, CLI_USAGE, "ryefs node --help",
-				    "wanted is init, admit, list or remove, or --stdio");
+				    "wanted is init, admit, list or remove, or --stdio or --http");
 	return cli_words(cli, words, ARRAY_SIZE(words));
 }

@@ -40,18 +40,6 @@ static void tell_ready(void *arg, const char *url, const char *token)
 	fflush(stdout);
 }
 
-static int read_port(struct cli *cli, int *ret)
-{
-	const char *text = cli->opt.port;
-	char *end;
-	long port = text ? strtol(text, &end, 10) : PORT_DEFAULT;
-
-	*ret = (int)port;
-	if (text && (!*text || *end || port < 0 || port > 65535))
-		return cli_misuse(cli, "--port wants a number from 0 to 65535, not %s", text);
-	return CLI_OK;
-}
-
 static int mcp_serve_word(struct cli *cli)
 {
 	const struct cli_opts *opt = &cli->opt;
@@ -68,7 +56,7 @@ static int mcp_serve_word(struct cli *cli)
 				    .arg = cli };
 	struct rye_err err = { 0 };
 	bool connects = opt->http || opt->socket;
-	int status = read_port(cli, &at.port);
+	int status = cli_port(cli, PORT_DEFAULT, &at.port);
 	int r;
 
 	if (status == CLI_OK && !opt->http && (opt->port || opt->token))

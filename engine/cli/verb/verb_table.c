@@ -183,10 +183,11 @@ static const struct cli_verb verbs[] = {
 	  .run = verb_new },
 	{ .name = "node",
 	  .usage = "init [DIR] | admit KEY [NAME=VALUE...] | list | remove FINGERPRINT |\n"
-		   "       --stdio [DIR]",
+		   "       --stdio [DIR] | --http [DIR]",
 	  .help = "let other machines' runs come here: a directory, its keys, who may",
 	  .more = "A node needs no root and opens no port: ssh starts ryefs node --stdio for each\n"
-		  "connection. KEY is the fingerprint of a key that has asked, or a key file. NAME is\n"
+		  "connection. --http listens on port 7394 of this machine, for a proxy that speaks TLS.\n"
+		  "KEY is the fingerprint of a key that has asked, or a key file. NAME is\n"
 		  "allow, signers, env, jobs, queued, bytes, push, seconds, spend_month or expires.\n"
 		  "The node lies in ~/.local/share/ryefs/node, or where --dir or $RYE_NODE says.",
 	  .examples = "ryefs node init\n"
@@ -206,7 +207,7 @@ static const struct cli_verb verbs[] = {
 	  .help = "other machines that runs may go to: see, pin, ask and forget them",
 	  .more = "add shows the key that answers at URL, asks, and pins it in your user space; a NAME\n"
 		  "that is not configured is written to your remotes/remotes. URL is\n"
-		  "ssh://[USER@]HOST[:PORT][/DIR] or command:PROGRAM ARG... . --again looks anew.\n"
+		  "ssh://[USER@]HOST[:PORT][/DIR], https://HOST or command:PROGRAM ARG... . --again looks anew.\n"
 		  "list reads files alone; status connects. push sends what has changed of this project:\n"
 		  "what push: of the remote names, else what git would add; never keys and .env*.",
 	  .examples = "ryefs remote list",
