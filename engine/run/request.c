@@ -121,6 +121,18 @@ static int read_flag(const json_t *doc, const char *key, bool *ret, struct rye_e
 	return 0;
 }
 
+/* What is carried out elsewhere is sent the project before, unless that is not wanted. */
+static int read_push(const json_t *doc, struct request *ret, struct rye_err *err)
+{
+	bool push = true;
+	int r = read_flag(doc, "push", &push, err);
+
+	ret->unpushed = !push;
+	return !r && !push && !*ret->remote ?
+		       rye_fail(err, RYE_INVALID, "push goes with a target of \"remote:<name>\"") :
+		       r;
+}
+
 static int read_thread(const json_t *doc, struct request *ret, struct rye_err *err)
 {
 	const json_t *value = json_object_get(doc, "thread");
@@ -165,7 +177,7 @@ static void warn_unknown(struct request *request)
 		"item_id",	   "item_type",	       "project_path", "parameters", "dry_run",
 		"target",	   "thread",	       "async",	       "trace",	     "model",
 		"limit_overrides", "resume_thread_id", "no_net",       "no_write",   "no_shown",
-		"input_responses", "request_state",    "message"
+		"input_responses", "request_state",    "message",      "push"
 	};
 	const char *key;
 	json_t *value;
@@ -354,6 +366,8 @@ static int read_execute(const char *project, struct request *ret, struct rye_err
 		r = read_flag(doc, "no_write", &ret->no_write, err);
 	if (!r)
 		r = read_flag(doc, "no_shown", &ret->no_shown, err);
+	if (!r)
+		r = read_push(doc, ret, err);
 	if (!r && ret->kind != RYE_KIND__MAX)
 		r = request_matrix(ret, ret->kind, err);
 	if (!r)

@@ -151,6 +151,7 @@ struct request {
 	json_t *params; /* object, owned */
 	bool dry_run, async, fork, trace;
 	char remote[ID_NAME_MAX + 1]; /* where it runs; "": here */
+	bool unpushed; /* there: what was sent last will do */
 	bool part; /* refused as a part of a message: nothing that would do is known */
 	const char *resume; /* a thread's id, into doc; "": none */
 	bool no_net, no_write, no_shown; /* a runner asks for a run that was confined to this */

@@ -158,6 +158,15 @@ ok 'then it is' bash -c "echo apply >'$M/state/threads/$id/ctl'"
 is 'byte for byte as there' "$(sha256sum <"$P/out/big")" "$(sha256sum <"$changes/out/big")"
 is 'edited, made, removed' "$(cat "$P/data/edited"; test -x "$P/out/deep/made" && echo made; ls "$P/data" | xargs)" $'new\nmade\nedited kept'
 is 'again is nothing' "$("$RYEFS" threads apply "$id" --project "$P" --user "$U" --system "$S" 2>&1)" '0 files'
+pushed() { jq -r .number "$M/remotes/node/pushed"; }
+number=$(pushed)
+echo more >"$P/data/more"
+reply=$(execute '{"item_id":"tool:note","target":"remote:node","push":false}')
+is 'without a push' "$(jq -r .status <<<"$reply") $(pushed)" "success $number"
+is 'it runs in what was sent last' "$(jq -r .base "$P/.ai/state/threads/$(jq -r .thread_id <<<"$reply")/changes.json")" \
+  "$(jq -r .manifest "$M/remotes/node/pushed")"
+like 'a run here sends nothing' "$(error "$(execute '{"item_id":"tool:note","push":false}')")" '^push goes with a target'
+rm "$P/data/more"
 reply=$(converse "$M/remotes/node/tools/long/async")
 id=$(jq -r .thread_id <<<"$reply")
 is 'async answers at once' "$(jq -c '[.status,.async,.remote]' <<<"$reply")" '["running",true,"node"]'
