@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 /* One look at a remote. */
 struct view_look {
@@ -117,27 +118,34 @@ static int put_pushed(const struct view_look *look, struct rye_buf *out, struct 
 	return 0;
 }
 
+/* Something was sent there: without reading what. */
+static bool has_pushed(const struct view_look *look)
+{
+	auto_close int dir = remote_state_dir(look->env, look->remote.name, false);
+
+	return dir >= 0 && faccessat(dir, PUSHED_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 static const struct view_file {
 	const char *name;
+	bool (*there)(const struct view_look *look); /* for a listing; NULL: it always is */
 	int (*put)(const struct view_look *look, struct rye_buf *out, struct rye_err *err);
 } view_files[] = {
-	{ "info.json", put_info },
-	{ "pushed", put_pushed },
-	{ "status", put_status },
+	{ "info.json", NULL, put_info },
+	{ "pushed", has_pushed, put_pushed },
+	{ "status", NULL, put_status },
 };
 
 int remote_view_names(const struct item_env *env, const char *remote, rye_name_fn fn, void *arg,
 		      struct rye_err *err)
 {
 	auto_look struct view_look look = { .env = env };
-	int r = view_look(env, remote, &look, err);
+	int r = remote_find(env, remote, &look.remote, err);
 
-	for (size_t i = 0; i < ARRAY_SIZE(view_files) && !r; i++) {
-		auto_buf struct rye_buf text = RYE_BUF_INIT;
-
-		if (!view_files[i].put(&look, &text, NULL) && fn(arg, view_files[i].name))
+	for (size_t i = 0; i < ARRAY_SIZE(view_files) && !r; i++)
+		if ((!view_files[i].there || view_files[i].there(&look)) &&
+		    fn(arg, view_files[i].name))
 			break;
-	}
 	return r;
 }
 

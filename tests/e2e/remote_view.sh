@@ -36,6 +36,9 @@ mkdir -p "$P/.ai/state/remotes/box"
 echo '{"manifest": "abc"}' >"$P/.ai/state/remotes/box/pushed.json"
 is 'what was pushed' "$(jq -r .manifest "$R/box/pushed")" abc
 is 'is listed then' "$(ls "$R/box" | xargs)" 'info.json pushed status threads'
+# more than one may have, and no document: a listing does not look
+head -c 2000000 /dev/zero >"$P/.ai/state/remotes/lab.big" && mkdir "$P/.ai/state/remotes/lab" && mv "$P/.ai/state/remotes/lab.big" "$P/.ai/state/remotes/lab/pushed.json"
+is 'what cannot be read is listed, too' "$(find "$R/lab" -maxdepth 1 -printf '%f\n' | grep -c pushed)" 1
 
 # --- items, with the target set ---
 is 'items are not listed' "$(ls "$R/box" | grep -c tools)" 0
