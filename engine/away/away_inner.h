@@ -44,6 +44,19 @@ int away_order(struct away *away, struct rye_err *err);
 void away_order_drop(const struct away *away); /* it was never sent: nothing of it is known there */
 
 /*
+ * away_vouch.c: what the item brings along: the keys of its elements, for which the asker vouches in this run,
+ * and those of the person's secrets that it asks for and that the remote's entry lists.
+ */
+struct away_vouch {
+	json_t *signers, *names, *values; /* PEM texts; names; {NAME: text}. Owned */
+};
+void away_vouch_done(struct away_vouch *vouch);
+#define auto_away_vouch __attribute__((cleanup(away_vouch_done)))
+/* Takes over the item. own: the fingerprint of the key that signs the order. */
+int away_vouch(const struct away *away, struct rye_item *item, const char *own,
+	       struct away_vouch *ret, struct rye_err *err);
+
+/*
  * away_wire.c: what is asked of the node over the connection that there is. RYE_UNREACHABLE: it was cut.
  */
 int away_send(struct away *away, struct rye_err *err); /* the order; sets accepted, stands */

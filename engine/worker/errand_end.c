@@ -93,6 +93,7 @@ int errand_refusal(struct errand *errand, const struct rye_err *why, struct rye_
 	clock_iso_us(receipt.began);
 	clock_iso_us(receipt.ended);
 	rye_err_line(why, receipt.reason, sizeof(receipt.reason));
+	snprintf(receipt.code, sizeof(receipt.code), "%s", rye_code_name(why->code));
 	if (errand->reserved > 0)
 		r = board_spend(errand->worker->board, errand->claim.principal, &back, -1, err);
 	if (!r)
