@@ -22,13 +22,14 @@ struct away {
 	struct order order; /* the same, read */
 	int64_t live, story; /* bytes of live and transcript.jsonl that are here */
 	int transcript; /* the file; -1: the run has none */
-	bool accepted; /* the node has the order: it may run, whatever becomes of the connection */
+	bool accepted; /* the node may have the order: it may run, whatever becomes of the connection */
 	bool cancelled; /* and the node was told so */
 	json_t *stands; /* what the node says of the run; NULL: nothing yet */
 };
 
 /* away_open.c */
 int away_open(struct away *away, struct rye_err *err);
+void away_resume(struct away *away); /* offsets, by the files that are there */
 void away_close(struct away *away);
 
 /* away.c. Was it asked to end? */
@@ -40,7 +41,9 @@ void away_tell(const struct away *away, const char *state);
  * away_order.c: the order, and the outbox of the remote, where its bytes lie from before they are sent:
  * after a cut the same ones are sent again.
  */
-int away_order(struct away *away, struct rye_err *err);
+int away_order(struct away *away, struct rye_err *err); /* makes it; there is a connection */
+/* 1: a runner before this one has made it, and may have sent it. 0: none has. */
+int away_order_kept(struct away *away, struct rye_err *err);
 void away_order_drop(const struct away *away); /* it was never sent: nothing of it is known there */
 
 /*

@@ -140,14 +140,26 @@ static int order_make(struct away *away, struct rye_err *err)
 	return away->envelope ? outbox_write(away, err) : memory_fail(err);
 }
 
+static int order_take(struct away *away, struct rye_err *err)
+{
+	return order_read((struct rye_span){ away->envelope->data, away->envelope->len },
+			  &away->order, err);
+}
+
 int away_order(struct away *away, struct rye_err *err)
+{
+	int r = order_make(away, err);
+
+	return r ? r : order_take(away, err);
+}
+
+int away_order_kept(struct away *away, struct rye_err *err)
 {
 	int r = outbox_read(away, err);
 
-	if (r < 0)
+	if (r <= 0)
 		return r;
-	r = r ? 0 : order_make(away, err);
-	return r ? r :
-		   order_read((struct rye_span){ away->envelope->data, away->envelope->len },
-			      &away->order, err);
+	away->accepted = true;
+	r = order_take(away, err);
+	return r ? r : 1;
 }

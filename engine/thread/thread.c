@@ -298,6 +298,73 @@ int threads_launch(struct threads *threads, const struct launch *what, struct la
 	return 0;
 }
 
+/* A runner that dies as it begins would be begun without end: each look may do so once. */
+#define AGAIN_MS 1000
+
+/* Has its last runner had its time? */
+static bool again_may(int dir)
+{
+	struct timespec now;
+	struct stat st;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return fstatat(dir, "runner.json", &st, AT_SYMLINK_NOFOLLOW) ||
+	       (now.tv_sec - st.st_mtim.tv_sec) * 1000 +
+			       (now.tv_nsec - st.st_mtim.tv_nsec) / NS_PER_MS >=
+		       AGAIN_MS;
+}
+
+/* In one that is locked. */
+static int again_spawn(struct threads *threads, const struct runner_start *locked, const char *id,
+		       const struct launch *what, struct rye_err *err)
+{
+	struct runner_start start = *locked;
+	auto_close int order = runner_orders(threads, id, what, err), wait = -1, go = -1;
+	struct watch_ask watch;
+	struct db *db = NULL;
+	int pipe[2], r = order < 0 ? order : threads_registry(threads, false, &db, err);
+	pid_t pid;
+
+	if (!r && pipe2(pipe, O_CLOEXEC) < 0)
+		r = rye_fail_sys(err, errno, "cannot start thread %s", id);
+	if (r)
+		return r;
+	start.order = order;
+	start.go = wait = pipe[0];
+	go = pipe[1];
+	r = runner_spawn(&start, &pid);
+	if (r)
+		return rye_fail_sys(err, r, "cannot start thread %s", id);
+	runner_write(start.dir, pid, NULL);
+	registry_running(db, id, pid, NULL);
+	obey_marks(start.dir, id, pid);
+	watch = (struct watch_ask){ id, pid, pidfd_open(pid, 0), what->ref, what->request };
+	threads_watch(threads, &watch);
+	return 0;
+}
+
+int threads_relaunch(struct threads *threads, const struct thread_lost *lost,
+		     const struct launch *what, struct rye_err *err)
+{
+	auto_thread_read struct thread_read read;
+	struct launch again = *what;
+	char digest[RUNNER_DIGEST];
+	const struct runner_start start = { .dir = lost->dir,
+					    .lock = lost->lock,
+					    .digest = digest,
+					    .grows = what->grows,
+					    .again = true };
+
+	thread_read(lost->dir, lost->id, HAS_REQUEST, &read);
+	if (lost->lock < 0 || read.scarce || !again_may(lost->dir))
+		return rye_fail(err, RYE_BUSY, "thread %s cannot go on just now", lost->id);
+	if (!read.request)
+		return rye_fail(err, RYE_NOT_FOUND, "thread %s has no request", lost->id);
+	again.request = read.request;
+	runner_digest(lost->id, read.request, digest);
+	return again_spawn(threads, &start, lost->id, &again, err);
+}
+
 int threads_adopt(struct threads *threads, const struct adoption *what, struct launched *ret,
 		  struct rye_err *err)
 {

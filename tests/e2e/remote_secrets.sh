@@ -32,10 +32,6 @@ ok 'and knows us' "$RYEFS" node admit --dir "$NODE" "$FP" --system "$S"
 sed -i 's|^\( *node: {.*\)}|\1, secrets: [LISTED_TOKEN, OTHER_TOKEN]}|' "$U/.ai/config/remotes/remotes.yaml"
 has 'the entry lists two' "$(cat "$U/.ai/config/remotes/remotes.yaml")" 'secrets: [LISTED_TOKEN'
 like 'which is signed' "$(rye sign --space user config:remotes/remotes)" 'signed config:remotes/remotes'
-there=$NODE/work/projects/$FP/$(basename "$P")
-mkdir -p "$there"
-cp -r "$P/.ai" "$there/.ai"
-rm -rf "$there/.ai/state" "$there/.ai/config"
 for name in LISTED UNLISTED OTHER; do
   printf 'planted-%s-value-93f1' "$name" | rye secret set "${name}_TOKEN" >/dev/null
 done
@@ -59,7 +55,6 @@ is 'the worker has none in its environment' \
 fx_tool "$P" lent 'cat >/dev/null' 'echo lent'
 "$PY" "$E2E/signer.py" keys "$U" 77
 "$PY" "$E2E/signer.py" sign 77 "$P" tools/lent.sh
-cp "$P/.ai/tools/lent.sh" "$there/.ai/tools/"
 reply=$(cli tool:lent)
 OTHER=$(ls "$U/.ai/config/keys/trusted" | sed 's/[.]toml$//' | grep -v "$FP" | head -n 1)
 has 'its entry does not let us vouch for them' "$(out <<<"$reply")" \
