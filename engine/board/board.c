@@ -11,6 +11,7 @@
 
 static const struct board_engine *const engines[] = {
 	&board_sqlite,
+	&board_postgres,
 };
 
 /*
@@ -60,7 +61,9 @@ int board_open(const char *where, struct board **ret, struct rye_err *err)
 		return r;
 	}
 	return rye_fail(err, RYE_UNSUPPORTED,
-			"no board can be opened at %.200s: wanted sqlite:PATH", where);
+			"no board can be opened at %.200s: wanted sqlite:PATH or "
+			"postgresql://USER@HOST/NAME",
+			where);
 }
 
 void board_close(struct board *board)
@@ -124,6 +127,13 @@ int board_step(struct board *board, const struct board_query *query, int *ret_ch
 int board_transaction(struct board *board, board_work_fn fn, void *arg, struct rye_err *err)
 {
 	return board->engine->transaction(board, fn, arg, err);
+}
+
+int board_hold(struct board *board, const char *principal, struct rye_err *err)
+{
+	if (!board->engine->hold)
+		return 0;
+	return board_step(board, BOARD_QUERY(board->engine->hold, DB_TEXT(principal)), NULL, err);
 }
 
 void board_wake(struct board *board)

@@ -97,6 +97,8 @@ void board_claim_done(struct board_claim *claim);
 /* 1: the oldest that fits is this worker's now; 0: there is none. */
 int board_claim(struct board *board, const struct board_seat *seat, struct board_claim *ret,
 		struct rye_err *err);
+/* Is there one? */
+int board_waits(struct board *board, const struct board_seat *seat, bool *ret, struct rye_err *err);
 /* The same of what it has claimed before and never heard of, or not settled: the n-th, from 0 on. */
 int board_claimed(struct board *board, const struct board_seat *seat, int n,
 		  struct board_claim *ret, struct rye_err *err);

@@ -47,6 +47,8 @@ typedef int (*board_work_fn)(void *arg, struct board *board, struct rye_err *err
 struct board_engine {
 	const char *scheme; /* of board_open */
 	const char *now, *skip, *fits, *bytes, *month;
+	/* holds ?1, a principal, to the end of the transaction; NULL: a transaction is alone anyway */
+	const char *hold;
 	/* where: behind the scheme's colon, or the whole when that is how the database names itself */
 	int (*open)(struct board *board, const char *where, struct rye_err *err);
 	void (*close)(struct board *board);
@@ -61,7 +63,7 @@ struct board_engine {
 	void (*wake)(struct board *board);
 	void (*wait)(struct board *board, int also, int64_t ms);
 };
-extern const struct board_engine board_sqlite;
+extern const struct board_engine board_sqlite, board_postgres;
 
 struct board {
 	const struct board_engine *engine;
@@ -80,6 +82,8 @@ int board_ask(struct board *board, const struct board_query *query, int *ret_cha
 int board_step(struct board *board, const struct board_query *query, int *ret_changes,
 	       struct rye_err *err);
 int board_transaction(struct board *board, board_work_fn fn, void *arg, struct rye_err *err);
+/* In a transaction: what counts a principal's rows and then adds one is the only one that does. */
+int board_hold(struct board *board, const char *principal, struct rye_err *err);
 /* Waiting workers and doors are told, after the transaction. */
 void board_wake(struct board *board);
 

@@ -67,12 +67,14 @@ static int submit_in(void *arg, struct board *board, struct rye_err *err)
 
 	if (r || *what->ret->id)
 		return r ? r : submitted_before(what, err);
-	r = board_step(
-		board,
-		BOARD_ROWS(number_row, &waiting,
-			   "SELECT count(*) FROM run WHERE principal = ?1 AND state = 'queued'",
-			   DB_TEXT(order->principal)),
-		NULL, err);
+	r = board_hold(board, order->principal, err);
+	if (!r)
+		r = board_step(board,
+			       BOARD_ROWS(number_row, &waiting,
+					  "SELECT count(*) FROM run WHERE principal = ?1 AND "
+					  "state = 'queued'",
+					  DB_TEXT(order->principal)),
+			       NULL, err);
 	if (!r && waiting >= order->queued) {
 		rye_fail(err, RYE_BUSY, "%lld orders of yours wait already, that is the limit",
 			 (long long)waiting);

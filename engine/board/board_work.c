@@ -33,27 +33,86 @@ static int claim_end(struct board_claim *claim, unsigned long since, int r, stru
 	return r ? r : claim->body != NULL;
 }
 
+/* Several that claim at once have each counted before the others' claims could be seen. */
+#define CROWDED_MAX 8
+
+struct claiming {
+	const struct board_seat *seat;
+	struct board_claim *ret;
+	bool crowded; /* its principal has more at once than it may: taken back */
+};
+
+static int crowded_row(void *arg, const struct board_cells *cells)
+{
+	*(bool *)arg = cell_int(cells, 0) != 0;
+	return 1;
+}
+
+/* open states, and then without one of them: so the index run_open serves the count */
+#define AT_ONCE                                                                                     \
+	"(SELECT count(*) FROM run r WHERE r.principal = run.principal AND r.state IN " OPEN_STATES \
+	" AND r.state <> 'queued')"
+
+#define CLAIMABLE "state = 'queued' AND {fits} AND " AT_ONCE " < run.jobs"
+
+static int claim_in(void *arg, struct board *board, struct rye_err *err)
+{
+	struct claiming *what = arg;
+	int r;
+
+	board_claim_done(what->ret);
+	memset(what->ret, 0, sizeof(*what->ret));
+	r = board_step(
+		board,
+		BOARD_ROWS(claim_row, what->ret,
+			   "UPDATE run SET state = 'running', gen = gen + 1, worker = ?1, "
+			   "lease = {now} + ?3, heard = {now} WHERE id = (SELECT id FROM run "
+			   "WHERE " CLAIMABLE " ORDER BY made LIMIT 1{skip}) AND state = 'queued' "
+			   "RETURNING " RUN_COLUMNS ", body, sealed",
+			   DB_TEXT(what->seat->worker), DB_TEXT(what->seat->labels),
+			   DB_INT(what->seat->lease_ms)),
+		NULL, err);
+	what->crowded = false;
+	if (r || !*what->ret->run.id || !board->engine->hold)
+		return r;
+	r = board_hold(board, what->ret->run.principal, err);
+	if (!r)
+		r = board_step(board,
+			       BOARD_ROWS(crowded_row, &what->crowded,
+					  "SELECT CASE WHEN " AT_ONCE " > run.jobs THEN 1 ELSE 0 "
+					  "END FROM run WHERE id = ?1",
+					  DB_TEXT(what->ret->run.id)),
+			       NULL, err);
+	return !r && what->crowded ? rye_fail(err, RYE_BUSY, "crowded") : r;
+}
+
 int board_claim(struct board *board, const struct board_seat *seat, struct board_claim *ret,
 		struct rye_err *err)
 {
 	unsigned long since = memory_failures();
-	int r;
+	struct claiming what = { seat, ret, false };
+	int r = 0;
 
 	memset(ret, 0, sizeof(*ret));
-	/* open states, and then without one of them: so the index run_open serves the count */
-	r = board_ask(
-		board,
-		BOARD_ROWS(claim_row, ret,
-			   "UPDATE run SET state = 'running', gen = gen + 1, worker = ?1, "
-			   "lease = {now} + ?3, heard = {now} WHERE id = (SELECT id FROM run "
-			   "WHERE state = 'queued' AND {fits} AND (SELECT count(*) FROM run r "
-			   "WHERE r.principal = run.principal AND r.state IN " OPEN_STATES " "
-			   "AND r.state <> 'queued') < run.jobs ORDER BY made LIMIT 1{skip}) "
-			   "AND state = 'queued' "
-			   "RETURNING " RUN_COLUMNS ", body, sealed",
-			   DB_TEXT(seat->worker), DB_TEXT(seat->labels), DB_INT(seat->lease_ms)),
-		NULL, err);
+	for (int i = 0; i < CROWDED_MAX; i++) {
+		r = board_transaction(board, claim_in, &what, err);
+		if (!what.crowded)
+			break;
+		board_claim_done(ret);
+		r = 0;
+	}
 	return claim_end(ret, since, r, err);
+}
+
+int board_waits(struct board *board, const struct board_seat *seat, bool *ret, struct rye_err *err)
+{
+	*ret = false;
+	/* ?1 stands for nothing here, as {fits} has ?2 */
+	return board_ask(board,
+			 BOARD_ROWS(crowded_row, ret,
+				    "SELECT 1 FROM run WHERE " CLAIMABLE " AND ?1 <> '' LIMIT 1",
+				    DB_TEXT(seat->worker), DB_TEXT(seat->labels)),
+			 NULL, err);
 }
 
 int board_claimed(struct board *board, const struct board_seat *seat, int n,
