@@ -351,35 +351,10 @@ static int detach_tool(struct rye *rye, const struct exec_detach *ask, json_t **
 	return 0;
 }
 
-/*
- * The runner of a run elsewhere only follows it: as long as its order lies in an outbox it is followed on. One
- * that was killed by request stays so.
- */
-static bool lost_elsewhere(struct rye *rye, struct thread_lost *lost)
-{
-	char remote[ID_NAME_MAX + 1];
-	auto_json json_t *more = NULL;
-	struct rye_err err = { 0 };
-	struct launch what = { .type = ORDERS_REMOTE };
-	int r;
-
-	if (!strcmp(lost->status, "killed") || !remote_view_of(&rye->items, lost->id, remote))
-		return false;
-	more = json_pack("{s:s}", "remote", remote);
-	what.more = more;
-	r = more ? threads_relaunch(rye->threads, lost, &what, &err) : -(int)RYE_IO;
-	lost->again = !r;
-	lost->later = r == -(int)RYE_BUSY || err_scarce(&err);
-	return lost->again || lost->later;
-}
-
 void engine_thread_lost(void *arg, struct thread_lost *lost)
 {
 	struct rye *rye = arg;
 	const struct fork_env where = { rye->threads, &rye->items, rye->opt.project };
-
-	if (lost_elsewhere(rye, lost))
-		return;
 
 	fork_recover(&where, lost);
 }

@@ -53,8 +53,8 @@ static int away_go(struct away *away, struct away_end *ret, struct rye_err *err)
 	if (r)
 		return r;
 	away_tell(away, json_str(away->stands, "state"));
-	/* of one that is over, too: what it printed since the connection was cut */
-	r = away_follow(away, err);
+	if (!away_over(away))
+		r = away_follow(away, err);
 	if (!r && !away_over(away))
 		r = away_send(away, err); /* the same again: how it stands now */
 	if (!r)
@@ -80,15 +80,11 @@ static int away_carry_out(struct away *away, struct away_end *ret, struct rye_er
 	int64_t pause = AWAY_AGAIN_MS;
 	int r = away_open(away, err);
 
-	if (r)
-		return r;
-	away_resume(away);
-	r = away_order_kept(away, err);
 	if (!r)
 		r = away_connect(away, err);
 	if (!r)
 		r = away_order(away, err);
-	if (r < 0)
+	if (r)
 		return r;
 	for (;;) {
 		r = away_go(away, ret, err);

@@ -78,8 +78,6 @@ static struct rye_blob *end_sentence(const struct away *away, const struct recei
 		json_set(doc, "error",
 			 json_sprintf("%s: %s", away->remote.name,
 				      *receipt->reason ? receipt->reason : state));
-	if (*receipt->code)
-		json_sets(doc, "code", receipt->code);
 	return json_blob(doc, false);
 }
 

@@ -22,14 +22,13 @@ struct away {
 	struct order order; /* the same, read */
 	int64_t live, story; /* bytes of live and transcript.jsonl that are here */
 	int transcript; /* the file; -1: the run has none */
-	bool accepted; /* the node may have the order: it may run, whatever becomes of the connection */
+	bool accepted; /* the node has the order: it may run, whatever becomes of the connection */
 	bool cancelled; /* and the node was told so */
 	json_t *stands; /* what the node says of the run; NULL: nothing yet */
 };
 
 /* away_open.c */
 int away_open(struct away *away, struct rye_err *err);
-void away_resume(struct away *away); /* offsets, by the files that are there */
 void away_close(struct away *away);
 
 /* away.c. Was it asked to end? */
@@ -41,23 +40,8 @@ void away_tell(const struct away *away, const char *state);
  * away_order.c: the order, and the outbox of the remote, where its bytes lie from before they are sent:
  * after a cut the same ones are sent again.
  */
-int away_order(struct away *away, struct rye_err *err); /* makes it; there is a connection */
-/* 1: a runner before this one has made it, and may have sent it. 0: none has. */
-int away_order_kept(struct away *away, struct rye_err *err);
+int away_order(struct away *away, struct rye_err *err);
 void away_order_drop(const struct away *away); /* it was never sent: nothing of it is known there */
-
-/*
- * away_vouch.c: what the item brings along: the keys of its elements, for which the asker vouches in this run,
- * and those of the person's secrets that it asks for and that the remote's entry lists.
- */
-struct away_vouch {
-	json_t *signers, *names, *values; /* PEM texts; names; {NAME: text}. Owned */
-};
-void away_vouch_done(struct away_vouch *vouch);
-#define auto_away_vouch __attribute__((cleanup(away_vouch_done)))
-/* Takes over the item. own: the fingerprint of the key that signs the order. */
-int away_vouch(const struct away *away, struct rye_item *item, const char *own,
-	       struct away_vouch *ret, struct rye_err *err);
 
 /*
  * away_wire.c: what is asked of the node over the connection that there is. RYE_UNREACHABLE: it was cut.

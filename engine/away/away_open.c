@@ -41,17 +41,6 @@ int away_open(struct away *away, struct rye_err *err)
 	return remote_find(away->items, json_str(away->ask->doc, "remote"), &away->remote, err);
 }
 
-/* Those of a runner before this one are gone on with where they end. */
-void away_resume(struct away *away)
-{
-	struct stat st;
-
-	if (!fstatat(away->ask->dir, "live", &st, AT_SYMLINK_NOFOLLOW))
-		away->live = st.st_size;
-	if (away->transcript >= 0 && !fstat(away->transcript, &st))
-		away->story = st.st_size;
-}
-
 void away_close(struct away *away)
 {
 	remote_link_done(&away->link);

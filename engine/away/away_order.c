@@ -62,8 +62,7 @@ void away_order_drop(const struct away *away)
 		unlinkat(dir, path, 0);
 }
 
-static int order_item(const struct away *away, struct order *order, const char *own,
-		      struct away_vouch *vouch, struct rye_err *err)
+static int order_item(const struct away *away, struct order *order, struct rye_err *err)
 {
 	auto_item struct rye_item *item = NULL;
 	struct item_ask ask = { 0 };
@@ -78,19 +77,7 @@ static int order_item(const struct away *away, struct order *order, const char *
 	snprintf(order->ref, sizeof(order->ref), "%s:%s", rye_kind_name(ask.kind), item->id);
 	memcpy(order->item_sha, item->verdict.sha256, sizeof(order->item_sha));
 	order->again = json_is_true(meta_get(item, "idempotent"));
-	r = away_vouch(away, steal(&item), own, vouch, err);
-	order->signers = vouch->signers;
-	order->secrets = vouch->names;
-	return r;
-}
-
-/* Beside what is signed, since the box has the order's digest in it. */
-static int order_secrets(const struct away *away, const struct order *order,
-			 const struct away_vouch *vouch, char **ret, struct rye_err *err)
-{
-	return json_object_size(vouch->values) ?
-		       order_seal(order, vouch->values, away->link.pin.box, ret, err) :
-		       0;
+	return 0;
 }
 
 static void order_terms(const struct away *away, struct order *order)
@@ -115,23 +102,18 @@ static void order_terms(const struct away *away, struct order *order)
 static int order_make(struct away *away, struct rye_err *err)
 {
 	auto_key struct key_secret key = { 0 };
-	auto_away_vouch struct away_vouch vouch = { NULL };
 	auto_order struct order order = { .made = 0 };
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	auto_free char *sealed = NULL;
 	int r = keystore_signer(away->items, &key, err);
 
 	if (!r)
-		r = order_item(away, &order, key.pub.fp, &vouch, err);
+		r = order_item(away, &order, err);
 	if (r)
 		return r;
 	order_terms(away, &order);
 	r = away_push(away, &order, err);
 	if (!r)
 		r = order_sign(&order, &key, err);
-	if (!r)
-		r = order_secrets(away, &order, &vouch, &sealed, err);
-	order.sealed = sealed;
 	if (!r)
 		r = order_put(&order, &text, err);
 	if (r)
@@ -140,26 +122,14 @@ static int order_make(struct away *away, struct rye_err *err)
 	return away->envelope ? outbox_write(away, err) : memory_fail(err);
 }
 
-static int order_take(struct away *away, struct rye_err *err)
-{
-	return order_read((struct rye_span){ away->envelope->data, away->envelope->len },
-			  &away->order, err);
-}
-
 int away_order(struct away *away, struct rye_err *err)
-{
-	int r = order_make(away, err);
-
-	return r ? r : order_take(away, err);
-}
-
-int away_order_kept(struct away *away, struct rye_err *err)
 {
 	int r = outbox_read(away, err);
 
-	if (r <= 0)
+	if (r < 0)
 		return r;
-	away->accepted = true;
-	r = order_take(away, err);
-	return r ? r : 1;
+	r = r ? 0 : order_make(away, err);
+	return r ? r :
+		   order_read((struct rye_span){ away->envelope->data, away->envelope->len },
+			      &away->order, err);
 }

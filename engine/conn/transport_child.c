@@ -9,7 +9,6 @@
 #include "clock.h"
 #include "http/http.h"
 #include "memory.h"
-#include "scope.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,32 +48,6 @@ static int open_pair(int pair[2], int said[2], struct rye_err *err)
 	return rye_fail_sys(err, errno, "cannot make a connection");
 }
 
-/* What tells a run of this machine that it belongs to a thread: what leads elsewhere belongs to none. */
-static bool is_of_run(const char *variable)
-{
-	static const char *const ours[] = { "RYE_LIVE=", "RYE_THREAD_ID=" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
-		if (!strncmp(variable, ours[i], strlen(ours[i])))
-			return true;
-	return false;
-}
-
-/* The person's environment; an array that is the caller's, of texts that are not. NULL: no memory. */
-static char **own_environment(void)
-{
-	size_t n = 0, kept = 0;
-	char **ret;
-
-	while (environ[n])
-		n++;
-	ret = memory_note(calloc(n + 1, sizeof(*ret)));
-	for (size_t i = 0; ret && i < n; i++)
-		if (!is_of_run(environ[i]))
-			ret[kept++] = environ[i];
-	return ret;
-}
-
 static void name_of(const char *path, char ret[64])
 {
 	const char *slash = strrchr(path, '/');
@@ -85,17 +58,18 @@ static void name_of(const char *path, char ret[64])
 int transport_start(char *const argv[], struct ends *ret, struct rye_err *err)
 {
 	auto_free char *path = find_program(argv[0]);
-	auto_free char **envp = own_environment();
 	struct ends ends = { .child = { .pid = 0, .pidfd = -1 } };
 	int pair[2], said[2], r;
-	struct spawn_ask ask = { .path = path, .argv = argv, .envp = envp, .cwd = "/", .extra = -1 };
+	struct spawn_ask ask = { .path = path,
+				 .argv = argv,
+				 .envp = environ,
+				 .cwd = "/",
+				 .extra = -1 };
 
 	name_of(argv[0], ends.name);
 	if (!path)
 		return rye_fail(err, RYE_UNREACHABLE, "there is no program %s on this machine",
 				argv[0]);
-	if (!envp)
-		return memory_fail(err);
 	r = open_pair(pair, said, err);
 	if (r < 0)
 		return r;

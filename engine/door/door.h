@@ -20,12 +20,20 @@ struct node_dir {
 	int dir; /* to look beneath */
 	struct key_secret key; /* wiped by node_close */
 	struct card card;
+	/* of node.toml (node_settings.c); NULL: the directory's own, none */
+	char *board;
+	json_t *labels; /* of the workers here */
 };
 
 /* $RYE_NODE, else $XDG_DATA_HOME/ryefs/node, else ~/.local/share/ryefs/node; to free, NULL: not known. */
 char *node_default_path(void);
 /* Makes it, its keys and its card; what is there stays. *ret_new: it was not there. */
 int node_init(const char *path, char ret_fp[KEY_FP], bool *ret_new, struct rye_err *err);
+/* set: {name: text} of board and labels; the rest stays. A board that cannot be opened is refused. */
+int node_settings_write(const struct node_dir *node, const json_t *set, struct rye_err *err);
+struct board;
+/* Where its orders wait. */
+int node_board(const struct node_dir *node, struct board **ret, struct rye_err *err);
 int node_open(const char *path, struct node_dir **ret, struct rye_err *err);
 void node_close(struct node_dir *node); /* NULL is fine */
 DEFINE_AUTO(auto_node_, struct node_dir *, node_close)
@@ -82,7 +90,6 @@ void principal_asked(const struct node_dir *node, const struct key_public *key);
  * the other; what takes longer than a moment has a thread of its own, which may send.
  */
 
-struct board;
 struct run_follow;
 
 struct door_session {

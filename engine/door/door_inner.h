@@ -28,6 +28,9 @@ void door_push_free(struct door_push *push);
 struct depot;
 int session_depot(struct door_session *session, struct depot **ret, struct rye_err *err);
 
+/* node_settings.c: the members of node.toml, if it is there. */
+int node_settings_read(struct node_dir *node, struct rye_err *err);
+
 /* door_hello.c: HELLO and AUTH; the session has its principal then. */
 int door_greet(struct door_session *session, const char *as, struct rye_err *err);
 

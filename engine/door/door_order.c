@@ -11,7 +11,6 @@
 #include "scope.h"
 #include "str.h"
 
-#include <limits.h>
 #include <string.h>
 #include <time.h>
 
@@ -20,14 +19,7 @@
 
 int session_board(struct door_session *session, struct rye_err *err)
 {
-	char where[PATH_MAX + 32];
-
-	if (session->board)
-		return 0;
-	if (snprintf(where, sizeof(where), "sqlite:%s/board.db", session->node->path) >=
-	    (int)sizeof(where))
-		return rye_fail(err, RYE_INVALID, "the node's path is too long");
-	return board_open(where, &session->board, err);
+	return session->board ? 0 : node_board(session->node, &session->board, err);
 }
 
 static void run_time(json_t *into, const char *name, int64_t ms)

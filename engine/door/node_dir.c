@@ -256,7 +256,9 @@ static int open_parts(struct node_dir *node, struct rye_err *err)
 	if (faccessat(node->dir, "card.json", F_OK, 0) < 0)
 		return no_node(node->path, errno, err);
 	r = load_key(node->path, &node->key, err);
-	return r < 0 ? r : read_card(node, err);
+	if (!r)
+		r = read_card(node, err);
+	return r < 0 ? r : node_settings_read(node, err);
 }
 
 int node_open(const char *path, struct node_dir **ret, struct rye_err *err)
@@ -282,6 +284,8 @@ void node_close(struct node_dir *node)
 	key_wipe(&node->key);
 	if (node->dir >= 0)
 		close(node->dir);
+	json_decref(node->labels);
+	free(node->board);
 	free(node->path);
 	free(node);
 }

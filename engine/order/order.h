@@ -92,8 +92,7 @@ struct receipt {
 	char transcript_head[SHA_HEX]; /* of the last checkpoint; "" */
 	char began[40], ended[40]; /* as clock_iso_us */
 	const json_t *cost; /* object, or NULL: none */
-	char reason[512]; /* one sentence where it was refused; "" */
-	char code[32]; /* the wire name of docs/errors.md that goes with it; "" */
+	char reason[512]; /* one sentence where it was refused or has failed; "" */
 	json_t *doc, *envelope; /* as of an order; receipt_done */
 	char key[KEY_PEM_MAX]; /* the worker's */
 	char vouched[KEY_SIG_TEXT];

@@ -49,9 +49,6 @@ void template_value(struct rye_buf *out, const json_t *value);
 /* Names asked for by ${NAME} in any string of value are added to the array `names`. */
 void template_names(const json_t *value, json_t *names);
 
-/* asked_env.c: the names of the environment that the chain's elements ask for are added; some twice. */
-void plan_asks(const struct chain *chain, json_t *names);
-
 /*
  * plan.c: from a checked chain and validated parameters to everything a primitive needs.
  * While it is made, a plan belongs to one thread (struct planner); afterwards it is frozen.

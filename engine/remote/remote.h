@@ -162,8 +162,6 @@ int remote_view_file(const struct item_env *env, const char *remote, const char 
 /* The threads of this project that it was asked to carry out: those whose order lies in its outbox. */
 int remote_view_threads(const struct item_env *env, const char *remote, rye_name_fn fn, void *arg,
 			struct rye_err *err);
-/* The remote that the thread's order was made for, by its outbox; false: none that is configured. */
-bool remote_view_of(const struct item_env *env, const char *id, char ret[ID_NAME_MAX + 1]);
 /* A thread was deleted: its order goes, too. */
 void remote_view_forget(const struct item_env *env, const char *id);
 

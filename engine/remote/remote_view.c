@@ -191,9 +191,7 @@ int remote_view_threads(const struct item_env *env, const char *remote, rye_name
 	return 0;
 }
 
-/* fn's nonzero result stops: for each outbox that there is, of the remotes that are configured. */
-static void each_outbox(const struct item_env *env, const char *id,
-			bool (*fn)(void *arg, const char *remote, int outbox), void *arg)
+void remote_view_forget(const struct item_env *env, const char *id)
 {
 	auto_json json_t *names = NULL;
 	const json_t *name;
@@ -203,48 +201,11 @@ static void each_outbox(const struct item_env *env, const char *id,
 	if (strchr(id, '/') || remote_names(env, &names, NULL))
 		return;
 	json_array_foreach(names, i, name) {
-		const char *remote = json_string_value(name);
-		auto_close int state = remote_state_dir(env, remote, false);
+		auto_close int state = remote_state_dir(env, json_string_value(name), false);
 		auto_close int dir =
 			state < 0 ? -1 : io_open_beneath(state, "outbox", O_RDONLY | O_DIRECTORY);
 
-		if (dir >= 0 && fn(arg, remote, dir))
-			return;
+		if (dir >= 0)
+			unlinkat(dir, id, 0);
 	}
-}
-
-struct outbox_look {
-	const char *id;
-	char remote[ID_NAME_MAX + 1];
-};
-
-static bool outbox_has(void *arg, const char *remote, int outbox)
-{
-	struct outbox_look *look = arg;
-
-	if (faccessat(outbox, look->id, F_OK, AT_SYMLINK_NOFOLLOW))
-		return false;
-	snprintf(look->remote, sizeof(look->remote), "%s", remote);
-	return true;
-}
-
-bool remote_view_of(const struct item_env *env, const char *id, char ret[ID_NAME_MAX + 1])
-{
-	struct outbox_look look = { id, "" };
-
-	each_outbox(env, id, outbox_has, &look);
-	memcpy(ret, look.remote, sizeof(look.remote));
-	return *look.remote;
-}
-
-static bool outbox_drop(void *arg, const char *remote, int outbox)
-{
-	(void)remote;
-	unlinkat(outbox, arg, 0);
-	return false;
-}
-
-void remote_view_forget(const struct item_env *env, const char *id)
-{
-	each_outbox(env, id, outbox_drop, (void *)id);
 }

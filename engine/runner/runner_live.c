@@ -10,7 +10,6 @@
 #include "scope.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Room for the line that says that more was left out. */
@@ -18,15 +17,9 @@
 
 void live_open(const struct orders *orders, struct live *ret)
 {
-	struct stat st;
-
-	/* made by the launcher; of one that goes on there is what its runner before has told */
+	/* made by the launcher */
 	*ret = (struct live){ .fd = openat(orders->dir, "live",
-					   O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC) };
-	if (ret->fd < 0 || fstat(ret->fd, &st) < 0)
-		return;
-	ret->len = (size_t)st.st_size;
-	ret->full = ret->len > RYE_OUTPUT_MAX - LIVE_GAP_MAX;
+					   O_WRONLY | O_NOFOLLOW | O_CLOEXEC) };
 }
 
 /* A reader that follows it would take the thread for a silent one. */

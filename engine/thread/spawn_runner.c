@@ -56,12 +56,15 @@ int runner_spawn(const struct runner_start *start, pid_t *ret_pid)
 	char *const argv[] = { name, verb, start->digest, NULL };
 	/* Copies above the wanted numbers: dup2 onto 3 and 4 must not hit a source. */
 	/* The directory is new: what is there already was put there to be written through. */
-	const int how = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC |
-			(start->again ? O_APPEND : O_EXCL);
-	auto_close int log = openat(start->dir, "spawn.log", how, 0600);
+	auto_close int log =
+		openat(start->dir, "spawn.log", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	/* Its first follower may come before the runner. */
-	auto_close int live = openat(start->dir, "live", how, 0600);
-	auto_close int grows = start->grows ? openat(start->dir, start->grows, how, 0600) : -1;
+	auto_close int live =
+		openat(start->dir, "live", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	auto_close int grows = start->grows ?
+				       openat(start->dir, start->grows,
+					      O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) :
+				       -1;
 	auto_close int high_log = log < 0 ? -1 : fcntl(log, F_DUPFD_CLOEXEC, 10);
 	auto_close int high_order = fcntl(start->order, F_DUPFD_CLOEXEC, 10);
 	auto_close int high_lock = fcntl(start->lock, F_DUPFD_CLOEXEC, 10);

@@ -20,12 +20,10 @@ struct threads;
 struct thread_lost {
 	const char *id;
 	int dir;
-	int lock; /* of the directory, as long as the end is recorded; -1: readers have it */
 	char status[32]; /* "error", "killed" or "cancelled" */
 	const char *why;
 	json_t *reply; /* NULL: a sentence that says why; a new reference */
 	bool later; /* there was no room for its end: the next look at it tries again */
-	bool again; /* it has another runner now (threads_relaunch), and no end */
 };
 
 struct threads_env {
@@ -85,14 +83,6 @@ struct launch {
 /* Starts a detached runner. The caller makes the reply from *ret. */
 int threads_launch(struct threads *threads, const struct launch *what, struct launched *ret,
 		   struct rye_err *err);
-
-/*
- * Another runner for a thread whose runner is gone: what it does goes on elsewhere. type and more as of
- * struct launch; the request is the one in its directory. RYE_BUSY: another process is at it, or its last runner
- * has only just begun. For thread_env's `lost` alone.
- */
-int threads_relaunch(struct threads *threads, const struct thread_lost *lost,
-		     const struct launch *what, struct rye_err *err);
 
 /*
  * A run of this process goes on as a thread (its caller stopped waiting): registers it, and

@@ -74,7 +74,7 @@ static int do_signal(struct control *control, struct rye_err *err)
 static int do_bury(struct control *control, struct rye_err *err)
 {
 	(void)err;
-	if (threads_record_lost(control->threads, &control->view, -1, true) == LOSS_RECORDED)
+	if (threads_record_lost(control->threads, &control->view, -1, true))
 		threads_ended(control->threads, control->what->id);
 	return DONE;
 }
@@ -107,13 +107,9 @@ static int do_mark(struct control *control, struct rye_err *err)
 
 static int do_record(struct control *control, struct rye_err *err)
 {
-	enum thread_loss loss = threads_record_lost(control->threads, &control->view,
-						    control->what->exit_status, false);
-
 	(void)err;
-	if (loss == LOSS_AGAIN)
-		return control->what->event == THREAD_LOOK ? DONE : AGAIN;
-	if (loss == LOSS_LATER)
+	if (!threads_record_lost(control->threads, &control->view, control->what->exit_status,
+				 false))
 		return control->what->event == THREAD_LOOK ?
 			       DONE :
 			       rye_fail(err, RYE_NO_SPACE,

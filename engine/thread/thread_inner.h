@@ -228,7 +228,6 @@ struct runner_start {
 	int go; /* the reading end of a pipe */
 	char *digest; /* of runner_digest */
 	const char *grows; /* of struct launch */
-	bool again; /* its files are there, and grow further */
 };
 /* 0 or a positive errno. */
 int runner_spawn(const struct runner_start *start, pid_t *ret_pid);
@@ -313,14 +312,9 @@ int threads_record_loss(struct db *registry, int dir, const char *id, const char
 			const char *why);
 /*
  * The end of a runner that left no row: its result if there is one, else what happened to it.
- * Ends what is left of its processes.
+ * Ends what is left of its processes. False: there is no room for it, it is open still.
  */
-enum thread_loss {
-	LOSS_LATER, /* there is no room for it: it is open still */
-	LOSS_RECORDED,
-	LOSS_AGAIN, /* it has another runner */
-};
-enum thread_loss threads_record_lost(const struct threads *threads, const struct thread_view *view,
-				     int exit_status, bool killed);
+bool threads_record_lost(const struct threads *threads, const struct thread_view *view,
+			 int exit_status, bool killed);
 
 #endif

@@ -197,16 +197,16 @@ int threads_record_loss(struct db *registry, int dir, const char *id, const char
 }
 
 /* As the room that knows the thread's kind tells it, else by a sentence. */
-static enum thread_loss record_lost(const struct threads *threads, const struct thread_view *view,
-				    struct thread_lost *lost)
+static bool record_lost(const struct threads *threads, const struct thread_view *view,
+			struct thread_lost *lost)
 {
 	struct rye_outcome outcome = { .code = RYE_IO };
 
 	if (threads->env.lost)
 		threads->env.lost(threads->env.lost_arg, lost);
-	if (lost->later || lost->again) {
+	if (lost->later) {
 		json_decref(lost->reply);
-		return lost->again ? LOSS_AGAIN : LOSS_LATER;
+		return false;
 	}
 	outcome.reply = lost->reply ? json_blob(lost->reply, false) : NULL;
 	json_decref(lost->reply);
@@ -215,29 +215,25 @@ static enum thread_loss record_lost(const struct threads *threads, const struct 
 	else
 		threads_record_loss(view->db, view->dir, lost->id, lost->status, lost->why);
 	rye_blob_unref(outcome.reply);
-	return LOSS_RECORDED;
+	return true;
 }
 
-enum thread_loss threads_record_lost(const struct threads *threads, const struct thread_view *view,
-				     int exit_status, bool killed)
+bool threads_record_lost(const struct threads *threads, const struct thread_view *view,
+			 int exit_status, bool killed)
 {
 	auto_thread_read struct thread_read read;
-	struct thread_lost lost = { .id = view->row.thread_id,
-				    .dir = view->dir,
-				    .lock = view->lock };
+	struct thread_lost lost = { .id = view->row.thread_id, .dir = view->dir };
 	char why[96] = LOST;
 	bool cancelled;
 
 	if (exit_status >= 0 && WIFSIGNALED(exit_status))
 		snprintf(why, sizeof(why), LOST " (signal %d)", WTERMSIG(exit_status));
-	/* a run elsewhere has no processes here, and may have some of its own id if that is this machine */
-	if (!thread_marked(view->dir, "remote"))
-		thread_kill_strays(lost.id);
+	thread_kill_strays(lost.id);
 	thread_unhear(threads->env.opt->project, lost.id);
 	/* behind the signal that ends it: what it still wrote counts */
 	thread_read(view->dir, lost.id, THREAD_DOCS, &read);
 	if (read.scarce)
-		return LOSS_LATER;
+		return false;
 	killed |= read.has & HAS_KILLED;
 	cancelled = !killed && (read.has & HAS_CANCELLED);
 	snprintf(lost.status, sizeof(lost.status), "%s",
@@ -252,5 +248,5 @@ enum thread_loss threads_record_lost(const struct threads *threads, const struct
 		thread_align(view->db, view->dir, lost.id, NULL);
 	else
 		return record_lost(threads, view, &lost);
-	return LOSS_RECORDED;
+	return true;
 }

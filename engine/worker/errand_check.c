@@ -29,6 +29,21 @@ static int row_agrees(const struct errand *errand, struct rye_err *err)
 	return 0;
 }
 
+/* The row's labels say where it is offered; the order's own, where its asker wants it. */
+static int labels_agree(const struct errand *errand, struct rye_err *err)
+{
+	const json_t *have = errand->worker->node->labels;
+	json_t *label;
+	size_t i;
+
+	json_array_foreach((json_t *)errand->order.labels, i, label)
+		if (!json_lists(have, json_string_value(label)))
+			return rye_fail(err, RYE_DENIED,
+					"the order is for workers with the label %s",
+					json_string_value(label));
+	return 0;
+}
+
 /* Counted before it is begun; what it has not used goes back with the receipt. */
 static int errand_reserve(struct errand *errand, const struct principal *who, struct rye_err *err)
 {
@@ -43,9 +58,10 @@ static int errand_reserve(struct errand *errand, const struct principal *who, st
 	if (!r && more.spend > 0)
 		r = board_spend(errand->worker->board, who->key.fp, &more,
 				who->spend_month > 0 ? who->spend_month : -1, err);
-	if (!r)
-		errand->reserved = more.spend;
-	return r;
+	if (r)
+		return r;
+	errand->reserved = more.spend;
+	return executed_spend(errand->worker->executed, who->key.fp, &more, who, err);
 }
 
 /* The envelope that was signed, with what is sealed beside it put back. */
@@ -73,5 +89,7 @@ int errand_check(struct errand *errand, struct principal *who, struct rye_err *e
 	r = order_check(&errand->order, &want, err);
 	if (!r)
 		r = row_agrees(errand, err);
+	if (!r)
+		r = labels_agree(errand, err);
 	return r ? r : errand_reserve(errand, who, err);
 }

@@ -56,6 +56,7 @@ static int errand_account(struct errand *errand, const struct receipt *receipt, 
 	if (clock_iso_read(receipt->began, &began) && clock_iso_read(receipt->ended, &ended))
 		more.seconds = (double)(ended.tv_sec - began.tv_sec) +
 			       (double)(ended.tv_nsec - began.tv_nsec) / 1e9;
+	executed_spend(errand->worker->executed, errand->claim.principal, &more, NULL, NULL);
 	return board_spend(errand->worker->board, errand->claim.principal, &more, -1, err);
 }
 
@@ -93,7 +94,6 @@ int errand_refusal(struct errand *errand, const struct rye_err *why, struct rye_
 	clock_iso_us(receipt.began);
 	clock_iso_us(receipt.ended);
 	rye_err_line(why, receipt.reason, sizeof(receipt.reason));
-	snprintf(receipt.code, sizeof(receipt.code), "%s", rye_code_name(why->code));
 	if (errand->reserved > 0)
 		r = board_spend(errand->worker->board, errand->claim.principal, &back, -1, err);
 	if (!r)

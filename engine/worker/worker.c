@@ -226,6 +226,21 @@ static int64_t next_look(const struct node_worker *worker)
 	return worker->n_errands ? TELL_MS : MIN_OF(POLL_MS, worker->seat.lease_ms);
 }
 
+/*
+ * It has been idle for long and ends. Its name is given up before it looks a last time: what a door has put
+ * on the board until then is seen here, and behind that the door sees that no worker is there. True: there is something, and
+ * the name was still free.
+ */
+static bool stays(struct node_worker *worker)
+{
+	bool waits = false;
+	struct rye_err err = { 0 };
+
+	worker_leave(worker);
+	return !board_waits(worker->board, &worker->seat, &waits, &err) && waits &&
+	       !worker_enter(worker, &err);
+}
+
 static int worker_loop(struct node_worker *worker, struct rye_err *err)
 {
 	int64_t idle_since = clock_ms();
@@ -239,8 +254,11 @@ static int worker_loop(struct node_worker *worker, struct rye_err *err)
 			log_line(&worker->log, RYE_LOG_WARN, "worker", "%s", err->msg);
 		if (r || worker->n_errands)
 			idle_since = clock_ms();
-		if (worker->ask.idle_ms && clock_ms() - idle_since >= worker->ask.idle_ms)
-			return 0;
+		if (worker->ask.idle_ms && clock_ms() - idle_since >= worker->ask.idle_ms) {
+			if (!stays(worker))
+				return 0;
+			continue;
+		}
 		board_wait(worker->board, worker->wake, r < 0 ? AGAIN_MS : next_look(worker));
 	}
 	return 0;

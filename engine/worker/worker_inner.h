@@ -24,7 +24,9 @@ struct node_worker {
 	struct key_secret key; /* signs receipts; the node's key vouches for it */
 	char vouched[KEY_SIG_TEXT];
 	char name[BOARD_WORKER_MAX];
+	struct rye_buf labels; /* JSON: the seat's */
 	struct board_seat seat;
+	int place; /* from 1 on, among the workers here */
 	int lock; /* of its name */
 	int wake; /* eventfd: a run has ended */
 	int slots;
@@ -59,6 +61,9 @@ struct errand {
 /* worker_open.c; what was opened is closed by worker_done, also after a failure. */
 int worker_open(struct node_worker *worker, struct rye_err *err);
 void worker_done(struct node_worker *worker);
+/* Its name, which it had: gives it up; takes it again, RYE_BUSY: another worker has it. */
+void worker_leave(struct node_worker *worker);
+int worker_enter(struct node_worker *worker, struct rye_err *err);
 
 /*
  * errand_once.c: the ids of orders that were begun on this machine, by any of its workers, before they are. A row
@@ -70,6 +75,10 @@ int executed_open(const char *path, struct db **ret, struct rye_err *err);
 int executed_add(struct db *db, const struct order *order, int64_t gen, bool again,
 		 struct rye_err *err);
 int executed_has(struct db *db, const char *id, bool *ret, struct rye_err *err);
+/* Adds to what a principal has used on this machine. With its limits: RYE_BUDGET where it would be above
+ * them, and nothing is added; NULL: it is added in any case. */
+int executed_spend(struct db *db, const char *fp, const struct board_used *more,
+		   const struct principal *who, struct rye_err *err);
 
 /* errand_check.c: may this be run, for this principal, here? The principal is filled in first. */
 int errand_check(struct errand *errand, struct principal *who, struct rye_err *err);

@@ -6,7 +6,9 @@
 #include "worker/worker_inner.h"
 
 #include "base/io.h"
+#include "memory.h"
 #include "scope.h"
+#include "str.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +20,7 @@
 
 /* Workers of one directory; more would only wait for each other's disk. */
 #define WORKERS_MAX 64
+#define SEAT_MAX 9
 
 static int64_t given_ms(const char *name, int64_t usual)
 {
@@ -27,25 +30,75 @@ static int64_t given_ms(const char *name, int64_t usual)
 	return ms > 0 ? ms : usual;
 }
 
+/*
+ * Which of the places that share a board this is: what is running under a worker's name is taken up by the next
+ * of the name, so a directory that was copied to another machine must not have it.
+ */
+static int seat_of(const struct node_dir *node, char ret[SEAT_MAX], struct rye_err *err)
+{
+	auto_blob struct rye_blob *kept = NULL;
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	auto_blob struct rye_blob *machine = NULL;
+	char id[ID_UUID_MAX], digest[SHA_HEX];
+	int r = io_read_at(node->dir, "work/seat", sizeof(id), &kept);
+
+	if (r == -ENOENT) {
+		id_uuid(id);
+		r = io_replace_at(node->dir, "work/seat", span_of(id), 0600);
+		buf_adds(&text, id);
+	}
+	if (r < 0)
+		return rye_fail_sys(err, -r, "%s/work/seat", node->path);
+	if (kept)
+		buf_add(&text, kept->data, kept->len);
+	if (!io_read_at(AT_FDCWD, "/etc/machine-id", 64, &machine))
+		buf_add(&text, machine->data, machine->len);
+	if (text.failed)
+		return memory_fail(err);
+	sha256_hex(buf_span(&text), digest);
+	snprintf(ret, SEAT_MAX, "%.8s", digest);
+	return 0;
+}
+
+int worker_enter(struct node_worker *worker, struct rye_err *err)
+{
+	auto_close int fd = -1;
+	char path[64];
+
+	snprintf(path, sizeof(path), "work/worker-%d.lock", worker->place);
+	fd = openat(worker->node->dir, path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return rye_fail_sys(err, errno, "%s/%s", worker->node->path, path);
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return rye_fail(err, RYE_BUSY, "%s/%s is another worker's", worker->node->path,
+				path);
+	worker->lock = steal_fd(&fd);
+	return 0;
+}
+
+void worker_leave(struct node_worker *worker)
+{
+	auto_close_(&worker->lock);
+	worker->lock = -1;
+}
+
 /* The first name that no living worker of this directory has. */
 static int take_name(struct node_worker *worker, struct rye_err *err)
 {
-	char path[64];
+	char seat[SEAT_MAX];
+	int r = seat_of(worker->node, seat, err);
 
-	for (int i = 1; i <= (worker->ask.sole ? 1 : WORKERS_MAX); i++) {
-		auto_close int fd = -1;
+	if (r)
+		return r;
 
-		snprintf(path, sizeof(path), "work/worker-%d.lock", i);
-		fd = openat(worker->node->dir, path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-			    0600);
-		if (fd < 0)
-			return rye_fail_sys(err, errno, "%s/%s", worker->node->path, path);
-		if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+	for (worker->place = 1; worker->place <= (worker->ask.sole ? 1 : WORKERS_MAX);
+	     worker->place++) {
+		r = worker_enter(worker, err);
+		if (r == -(int)RYE_BUSY)
 			continue;
-		snprintf(worker->name, sizeof(worker->name), "%s-%d", worker->node->card.sign.fp,
-			 i);
-		worker->lock = steal_fd(&fd);
-		return 0;
+		snprintf(worker->name, sizeof(worker->name), "%s-%s-%d", worker->node->card.sign.fp,
+			 seat, worker->place);
+		return r;
 	}
 	return rye_fail(err, RYE_BUSY, "%s has its %s", worker->node->path,
 			worker->ask.sole ? "worker" : "64 workers");
@@ -88,12 +141,17 @@ int worker_open(struct node_worker *worker, struct rye_err *err)
 	r = executed_open(path, &worker->executed, err);
 	if (r)
 		return r;
-	snprintf(path, sizeof(path), "sqlite:%s/board.db", worker->node->path);
+	if (worker->node->labels)
+		json_canonical(&worker->labels, worker->node->labels);
+	else
+		buf_adds(&worker->labels, "[]");
+	if (worker->labels.failed)
+		return memory_fail(err);
 	worker->slots = (int)MAX_OF(2, sysconf(_SC_NPROCESSORS_ONLN));
-	worker->seat = (struct board_seat){ worker->name, "[]",
+	worker->seat = (struct board_seat){ worker->name, worker->labels.data,
 					    given_ms("RYE_NODE_LEASE_MS", WORKER_LEASE_MS),
 					    given_ms("RYE_NODE_SILENT_MS", WORKER_SILENT_MS) };
-	return board_open(path, &worker->board, err);
+	return node_board(worker->node, &worker->board, err);
 }
 
 void worker_done(struct node_worker *worker)
@@ -103,5 +161,6 @@ void worker_done(struct node_worker *worker)
 	node_close(worker->node);
 	auto_close_(&worker->wake);
 	auto_close_(&worker->lock);
+	buf_done(&worker->labels);
 	key_wipe(&worker->key);
 }

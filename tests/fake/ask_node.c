@@ -16,6 +16,10 @@
  *   ask_node counts DIR KEY             how many runs are in which state
  *   ask_node check DIR KEY              every receipt is good, and of its run
  *   ask_node spent DIR KEY
+ *   ask_node post DIR KEY FILE          submits what `sign` has printed, a line each
+ *   ask_node tally DIR KEY FILE         how many of the ids in it are in which state, and have a good receipt
+ *   ask_node drone DIR KEY NAME FILE    a worker whose runs are a line of FILE each, and whose receipts are
+ *                                       their ids: for counts that would take too long with processes
  */
 #include "base/io.h"
 #include "board/board.h"
@@ -78,15 +82,19 @@ static int order_out(struct ask *ask, const struct order *order, const char *bod
 		     struct rye_err *err)
 {
 	struct board_run run;
-	const struct board_order row = { .id = order->id,
-					 .principal = order->asker,
-					 .sha = order->sha,
-					 .body = body,
-					 .labels = "[]",
-					 .again = order->again,
-					 .queued = 100000,
-					 .jobs = 100 };
-	int r = ask->only_sign ? 0 : board_submit(ask->board, &row, &run, err);
+	auto_buf struct rye_buf labels = RYE_BUF_INIT;
+	struct board_order row = { .id = order->id,
+				   .principal = order->asker,
+				   .sha = order->sha,
+				   .body = body,
+				   .again = order->again,
+				   .queued = 100000,
+				   .jobs = 100 };
+	int r = 0;
+
+	json_canonical(&labels, order->labels ? order->labels : json_array());
+	row.labels = labels.data;
+	r = ask->only_sign ? 0 : board_submit(ask->board, &row, &run, err);
 
 	if (!r)
 		printf("%s\n", ask->only_sign ? body : order->id);
@@ -106,6 +114,8 @@ static int ask_submit(struct ask *ask, struct rye_err *err)
 	memcpy(order.node, ask->node->card.sign.fp, KEY_FP);
 	for (int i = 5; i < ask->argc; i++) {
 		order.again |= !strcmp(ask->argv[i], "again");
+		if (!strncmp(ask->argv[i], "label=", 6))
+			order.labels = json_pack("[s]", ask->argv[i] + 6);
 		if (!strncmp(ask->argv[i], "reserve=", 8))
 			order.reserve = atof(ask->argv[i] + 8);
 	}
@@ -299,6 +309,143 @@ static int ask_spent(struct ask *ask, struct rye_err *err)
 	return r;
 }
 
+/* fn for each line. */
+static int each_line(struct ask *ask, const char *path,
+		     int (*fn)(struct ask *ask, char *line, void *arg, struct rye_err *err),
+		     void *arg, struct rye_err *err)
+{
+	FILE *file = fopen(path, "re");
+	char *line = NULL;
+	size_t room = 0;
+	int r = file ? 0 : rye_fail_sys(err, errno, "%s", path);
+
+	while (!r && getline(&line, &room, file) > 0) {
+		line[strcspn(line, "\n")] = 0;
+		r = fn(ask, line, arg, err);
+	}
+	free(line);
+	if (file)
+		fclose(file);
+	return r;
+}
+
+/* What the database cannot answer now it is asked again, as a client does. */
+static int patiently(struct rye_err *err, int r)
+{
+	if (r && (err->code == RYE_IO || err->code == RYE_BUSY)) {
+		usleep(50000); /* a database that has ended says nothing when it is back */
+		return 1;
+	}
+	return r;
+}
+
+static int post_line(struct ask *ask, char *line, void *arg, struct rye_err *err)
+{
+	struct order order = { .made = 0 };
+	int r = order_read(span_of(line), &order, err);
+
+	while (!r) {
+		r = patiently(err, order_out(ask, &order, line, err));
+		if (r <= 0)
+			break;
+		r = 0;
+	}
+	order_done(&order);
+	return r;
+}
+
+static int ask_post(struct ask *ask, struct rye_err *err)
+{
+	return each_line(ask, ask->argv[0], post_line, NULL, err);
+}
+
+struct tally {
+	struct states states;
+	int good;
+};
+
+static int tally_line(struct ask *ask, char *line, void *arg, struct rye_err *err)
+{
+	struct tally *tally = arg;
+	auto_receipt struct receipt receipt = { .gen = 0 };
+	struct board_run run;
+	int r = board_find(ask->board, ask->key.pub.fp, line, &run, err);
+
+	if (r)
+		return r;
+	count_state(&tally->states, &run);
+	if (run.receipt)
+		tally->good += !strcmp(run.receipt->data, run.id) ||
+			       !checked(ask, &run,
+					(struct rye_span){ run.receipt->data, run.receipt->len },
+					&receipt, NULL);
+	board_run_done(&run);
+	return 0;
+}
+
+static int ask_tally(struct ask *ask, struct rye_err *err)
+{
+	struct tally tally = { { { "queued", "running", "silent", "lost", "done", "refused",
+				   "cancelled" } } };
+	int r = each_line(ask, ask->argv[0], tally_line, &tally, err);
+
+	for (int i = 0; !r && i < 7; i++)
+		printf("%s=%d ", tally.states.names[i], tally.states.n[i]);
+	printf("good=%d\n", tally.good);
+	return r;
+}
+
+static int same_id(struct ask *ask, char *line, void *arg, struct rye_err *err)
+{
+	return strcmp(line, arg) ? 0 : 1;
+}
+
+/* Its effect, once: whether it was, its own file says, as executed.db does for a worker. */
+static int drone_run(struct ask *ask, struct board_claim *claim, bool taken_up, int fd,
+		     struct rye_err *err)
+{
+	struct board_end end = { "done", claim->run.id };
+	enum board_settled is;
+	char line[ID_UUID_MAX + 1];
+	int r = 0;
+
+	snprintf(line, sizeof(line), "%s\n", claim->run.id);
+	if (!taken_up || each_line(ask, ask->argv[1], same_id, claim->run.id, err) <= 0)
+		r = io_write_all(fd, line, strlen(line));
+	while (!r) {
+		r = patiently(err, board_settle(ask->board, &claim->run, &end, &is, err));
+		if (r <= 0)
+			break;
+		r = 0;
+	}
+	return r;
+}
+
+static int ask_drone(struct ask *ask, struct rye_err *err)
+{
+	const struct board_seat seat = { ask->argv[0], "[]", 1000, 2000 };
+	auto_close int fd = open(ask->argv[1], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	int r = 0;
+
+	for (bool taken_up = true; r >= 0;) {
+		auto_claim struct board_claim claim = { .body = NULL };
+
+		board_expire(ask->board, &seat, err);
+		/* also behind an error: a claim whose answer was not heard is its own */
+		r = board_claimed(ask->board, &seat, 0, &claim, err);
+		taken_up = r > 0;
+		if (!r)
+			r = board_claim(ask->board, &seat, &claim, err);
+		if (r > 0)
+			r = drone_run(ask, &claim, taken_up, fd, err);
+		else if (!r)
+			board_wait(ask->board, -1, 200);
+		if (r < 0)
+			r = patiently(err, r);
+	}
+	return r;
+}
+
 static const struct ask_row {
 	const char *name;
 	int args;
@@ -307,13 +454,14 @@ static const struct ask_row {
 	{ "init", 0, ask_admit },    { "admit", 1, ask_admit },	  { "submit", 5, ask_submit },
 	{ "cancel", 1, ask_cancel }, { "say", 2, ask_say },	  { "state", 1, ask_state },
 	{ "file", 2, ask_file },     { "counts", 0, ask_counts }, { "check", 0, ask_check },
+	{ "post", 1, ask_post },     { "tally", 1, ask_tally },	  { "drone", 2, ask_drone },
 	{ "spent", 0, ask_spent },   { "sign", 5, ask_sign },	  { "send", 3, ask_send },
 };
 
 static int begin(struct ask *ask, const char *verb, const char *key, struct rye_err *err)
 {
 	auto_blob struct rye_blob *pem = NULL;
-	char fp[KEY_FP], where[512];
+	char fp[KEY_FP];
 	auto_close int fd = open(key, O_RDONLY | O_CLOEXEC);
 	struct stat st;
 	bool made;
@@ -326,8 +474,7 @@ static int begin(struct ask *ask, const char *verb, const char *key, struct rye_
 		r = node_init(ask->dir, fp, &made, err);
 	if (!r)
 		r = node_open(ask->dir, &ask->node, err);
-	snprintf(where, sizeof(where), "sqlite:%s/board.db", ask->dir);
-	return r ? r : board_open(where, &ask->board, err);
+	return r ? r : node_board(ask->node, &ask->board, err);
 }
 
 int main(int argc, char **argv)

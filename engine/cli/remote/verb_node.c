@@ -42,18 +42,43 @@ int node_use(struct cli *cli, const char *named, struct node_dir **ret)
 	return node_open(path, ret, &err) ? cli_fail(cli, &err, NULL) : CLI_OK;
 }
 
+/* NAME=VALUE... behind the directory, if that is named. */
+static const char *settings_words(struct cli *cli, json_t **ret)
+{
+	int from = cli->argc > 1 && !strchr(cli->argv[1], '=') ? 2 : 1;
+
+	*ret = json_object();
+	for (int i = from; i < cli->argc; i++) {
+		size_t n = strcspn(cli->argv[i], "=");
+		auto_free char *name = strndup(cli->argv[i], n);
+
+		if (name)
+			json_sets(*ret, name, cli->argv[i] + n + !!cli->argv[i][n]);
+	}
+	return from == 2 ? cli->argv[1] : NULL;
+}
+
+static int settings_say(const char *path, const json_t *set, struct rye_err *err)
+{
+	auto_node struct node_dir *node = NULL;
+	int r = json_object_size(set) ? node_open(path, &node, err) : 0;
+
+	return node ? node_settings_write(node, set, err) : r;
+}
+
 int node_init_word(struct cli *cli)
 {
-	auto_free char *path = node_where(cli, cli->argc > 1 ? cli->argv[1] : NULL);
+	auto_json json_t *doc = NULL, *set = NULL;
+	const char *named = settings_words(cli, &set);
+	auto_free char *path = node_where(cli, named);
 	auto_free char *real = NULL;
-	auto_json json_t *doc = NULL;
 	struct rye_err err = { 0 };
 	char fp[17];
 	bool is_new = false;
 
 	if (!path)
 		return CLI_FAILED;
-	if (node_init(path, fp, &is_new, &err))
+	if (node_init(path, fp, &is_new, &err) || settings_say(path, set, &err))
 		return cli_fail(cli, &err, NULL);
 	real = realpath(path, NULL);
 	doc = json_pack("{s:s, s:s, s:s, s:b}", "status", "success", "node", fp, "dir",
@@ -68,7 +93,7 @@ int node_init_word(struct cli *cli)
 int verb_node(struct cli *cli)
 {
 	static const struct cli_word words[] = {
-		{ "init", node_init_word, 0, 1, "init [DIR]" },
+		{ "init", node_init_word, 0, -1, "init [DIR] [NAME=VALUE...]" },
 		{ "admit", node_admit_word, 1, -1, "admit KEY [NAME=VALUE...]" },
 		{ "list", node_list_word, 0, 0, "list" },
 		{ "remove", node_remove_word, 1, 1, "remove FINGERPRINT" },

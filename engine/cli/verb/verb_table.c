@@ -182,13 +182,14 @@ static const struct cli_verb verbs[] = {
 	  .traits = CLI_WRITES,
 	  .run = verb_new },
 	{ .name = "node",
-	  .usage = "init [DIR] | admit KEY [NAME=VALUE...] | list | remove FINGERPRINT |\n"
-		   "       --stdio [DIR] | --http [DIR]",
+	  .usage = "init [DIR] [NAME=VALUE...] | admit KEY [NAME=VALUE...] | list |\n"
+		   "       remove FINGERPRINT | --stdio [DIR] | --http [DIR]",
 	  .help = "let other machines' runs come here: a directory, its keys, who may",
 	  .more = "A node needs no root and opens no port: ssh starts ryefs node --stdio for each\n"
 		  "connection. --http listens on port 7394 of this machine, for a proxy that speaks TLS.\n"
 		  "KEY is the fingerprint of a key that has asked, or a key file. NAME is\n"
-		  "allow, signers, env, jobs, queued, bytes, push, seconds, spend_month or expires.\n"
+		  "allow, signers, env, jobs, queued, bytes, push, seconds, spend_month or expires; of\n"
+		  "init board (postgresql://USER@HOST/NAME) or labels (of the workers here).\n"
 		  "The node lies in ~/.local/share/ryefs/node, or where --dir or $RYE_NODE says.",
 	  .examples = "ryefs node init\n"
 		      "ryefs node list",
@@ -197,7 +198,7 @@ static const struct cli_verb verbs[] = {
 	  .run = verb_node },
 	{ .name = "node-work",
 	  .usage = "DIR [IDLE_MS]",
-	  .help = "a worker of the node in DIR; started by its door, not by hand",
+	  .help = "a worker of the node in DIR; its door starts one, too",
 	  .min = 1,
 	  .max = 2,
 	  .traits = CLI_HIDDEN,

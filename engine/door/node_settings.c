@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where a node's orders wait and what its workers here have, when that is not the directory alone:
+ * node.toml, signed by the node, so that a process that can write there but has not its key leads it nowhere. No lock.
+ */
+#include "door/door_inner.h"
+
+#include "base/io.h"
+#include "clock.h"
+#include "format/format.h"
+#include "memory.h"
+#include "str.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#define SETTINGS "node.toml"
+#define SETTINGS_MAX (16u << 10)
+#define SETTINGS_KIND "ryefs-node"
+#define LABELS_MAX 64
+
+static json_t *labels_of(const char *text)
+{
+	json_t *list = json_array();
+
+	for (const char *p = text; *p; p += *p == ',') {
+		size_t n = strcspn(p, ",");
+
+		if (n)
+			json_array_append_new(list, json_stringn(p, n));
+		p += n;
+	}
+	return list;
+}
+
+static bool labels_good(const json_t *labels)
+{
+	size_t i;
+	json_t *label;
+
+	json_array_foreach((json_t *)labels, i, label)
+		if (!json_is_string(label) || !id_is_name(span_of(json_string_value(label))))
+			return false;
+	return json_is_array(labels) && json_array_size(labels) <= LABELS_MAX;
+}
+
+static int settings_take(struct node_dir *node, const json_t *doc, struct rye_err *err)
+{
+	const char *board = json_str(doc, "board");
+	json_t *labels = json_object_get(doc, "labels");
+
+	if (strcmp(json_str(doc, "kind"), SETTINGS_KIND) != 0)
+		return rye_fail(err, RYE_INVALID, "kind is not " SETTINGS_KIND);
+	if (labels && !labels_good(labels))
+		return rye_fail(err, RYE_INVALID, "labels: wanted are at most %d names",
+				LABELS_MAX);
+	node->board = *board ? memory_note(strdup(board)) : NULL;
+	node->labels = json_incref(labels);
+	return *board && !node->board ? memory_fail(err) : 0;
+}
+
+int node_settings_read(struct node_dir *node, struct rye_err *err)
+{
+	auto_blob struct rye_blob *text = NULL;
+	auto_json json_t *doc = NULL;
+	struct stamped stamped;
+	struct rye_span span;
+	int r = io_read_at(node->dir, SETTINGS, SETTINGS_MAX, &text);
+
+	if (r == -ENOENT)
+		return 0;
+	if (r < 0)
+		return rye_fail_sys(err, -r, "cannot read %s/" SETTINGS, node->path);
+	span = (struct rye_span){ text->data, text->len };
+	r = stamped_read(span, &stamped, err);
+	if (!r && (strcmp(stamped.signer, node->key.pub.fp) != 0 ||
+		   !stamped_by(&stamped, node->key.pub.bytes)))
+		r = rye_fail(err, RYE_BAD_SIGNATURE,
+			     "it is not signed by this node: ryefs node init writes it");
+	doc = r ? NULL : parse_toml(span, err);
+	if (!r)
+		r = doc ? settings_take(node, doc, err) : -(int)RYE_UNPARSABLE;
+	return r ? rye_wrap(err, "%s/" SETTINGS, node->path) : 0;
+}
+
+/* One NAME=VALUE of `node init`; an empty value is as if it had never been said. */
+static int settings_set(json_t *doc, const char *name, const char *text, struct rye_err *err)
+{
+	auto_json json_t *labels = labels_of(text);
+
+	if (strcmp(name, "board") != 0 && strcmp(name, "labels") != 0)
+		return rye_fail(err, RYE_INVALID, "there is no %s: board and labels are there",
+				name);
+	if (!*text)
+		json_object_del(doc, name);
+	else if (strcmp(name, "labels") != 0)
+		json_sets(doc, name, text);
+	else if (!labels_good(labels))
+		return rye_fail(err, RYE_INVALID, "labels=%s: wanted are names, as a100,fast",
+				text);
+	else
+		json_set(doc, name, json_incref(labels));
+	return 0;
+}
+
+/* What cannot be opened is told to its owner, not to the first client that asks. */
+static int settings_try(const json_t *doc, struct rye_err *err)
+{
+	const char *where = json_str(doc, "board");
+	auto_board struct board *board = NULL;
+
+	return *where ? board_open(where, &board, err) : 0;
+}
+
+int node_settings_write(const struct node_dir *node, const json_t *set, struct rye_err *err)
+{
+	auto_json json_t *doc = json_pack("{s:s, s:s}", "kind", SETTINGS_KIND, "version", "1.0.0");
+	auto_blob struct rye_blob *text = NULL;
+	auto_buf struct rye_buf toml = RYE_BUF_INIT;
+	const char *name;
+	char stamp[24];
+	json_t *value;
+	int r = 0;
+
+	if (node->board)
+		json_sets(doc, "board", node->board);
+	if (node->labels)
+		json_set(doc, "labels", json_incref(node->labels));
+	json_object_foreach((json_t *)set, name, value) {
+		if (!r)
+			r = settings_set(doc, name, json_string_value(value), err);
+	}
+	if (!r)
+		r = settings_try(doc, err);
+	if (r)
+		return r;
+	mapping_toml(&toml, doc);
+	clock_stamp(time(NULL), stamp);
+	text = toml.failed ? NULL : stamped_write(buf_span(&toml), &node->key, stamp);
+	if (!text)
+		return memory_fail(err);
+	r = io_replace_at(node->dir, SETTINGS, (struct rye_span){ text->data, text->len }, 0600);
+	return r < 0 ? rye_fail_sys(err, -r, "cannot write %s/" SETTINGS, node->path) : 0;
+}
+
+int node_board(const struct node_dir *node, struct board **ret, struct rye_err *err)
+{
+	auto_buf struct rye_buf where = RYE_BUF_INIT;
+
+	if (node->board)
+		return board_open(node->board, ret, err);
+	buf_addf(&where, "sqlite:%s/board.db", node->path);
+	return where.failed ? memory_fail(err) : board_open(where.data, ret, err);
+}
