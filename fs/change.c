@@ -311,7 +311,7 @@ static void path_changed(struct front *front, const struct rye_change *change)
 		change_post(front, item_task, ITEM_NUMBER(kind, strlen(change->id)), below);
 	else /* what was an item's below a name that is nothing now is told of by itself */
 		change_post(front, *below ? name_task : kind_task, kind, below);
-	if (rye_kind_has(kind, RYE_KIND_MANIFEST))
+	if (rye_kind_has(kind, RYE_KIND_MANIFEST | RYE_KIND_RUNS))
 		skills_changed(front);
 }
 

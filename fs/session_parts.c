@@ -148,6 +148,9 @@ int session_parts_open(struct front *front, struct daemon *daemon, struct rye_er
 	options.log_arg = front->journal;
 	if (rye_open(&options, &front->rye, err))
 		return -(int)err->code;
+	front->offers = rye_offers_open(front->rye, front->opt->skills);
+	if (!front->offers)
+		return part_failed(err, ENOMEM, "skills/");
 	r = open_parts(front, &part);
 	if (r)
 		return part_failed(err, -r, part);
@@ -232,6 +235,7 @@ void session_parts_close(struct front *front)
 	/* until here the engine may tell of a change, which looks for nodes */
 	if (front->rye)
 		rye_close(front->rye);
+	rye_offers_close(front->offers);
 	shelf_close(front->shelf);
 	nodes_close(front->nodes);
 	searches_free(front->searches);

@@ -23,6 +23,7 @@ struct options {
 	bool xattr;
 	bool allow_other;
 	bool list_all; /* list=all */
+	enum rye_offer skills;
 	bool trust_any; /* trust_callers=any */
 	bool read_only;
 	enum { SPACES_RW, SPACES_RO, SPACES_NONE } spaces;

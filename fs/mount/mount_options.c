@@ -37,6 +37,7 @@ enum option_id {
 	OPT_VENV,
 	OPT_LIST,
 	OPT_SPACES,
+	OPT_SKILLS,
 	OPT_XATTR,
 	OPT_ALLOW_OTHER,
 	OPT_LIBFUSE, /* handed on as it is */
@@ -64,6 +65,7 @@ static const struct mount_options_option_row rows[] = {
 	{ "venv", OPT_VENV },
 	{ "list=", OPT_LIST },
 	{ "spaces=", OPT_SPACES },
+	{ "skills=", OPT_SKILLS },
 	{ "xattr", OPT_XATTR },
 	{ "allow_other", OPT_ALLOW_OTHER },
 
@@ -193,6 +195,7 @@ static int set_flag_or_choice(struct options *opt, enum option_id id, const char
 	static const char *const trust[] = { "same", "any", NULL };
 	static const char *const list[] = { "items", "all", NULL };
 	static const char *const spaces[] = { "rw", "ro", "none", NULL };
+	static const char *const skills[] = { "own", "all", "only", "none", NULL };
 	int n = 0, r = 0;
 
 	switch (id) {
@@ -215,6 +218,10 @@ static int set_flag_or_choice(struct options *opt, enum option_id id, const char
 	case OPT_SPACES:
 		r = set_choice(word, spaces, &n, err);
 		opt->spaces = (unsigned)n;
+		return r;
+	case OPT_SKILLS:
+		r = set_choice(word, skills, &n, err);
+		opt->skills = (enum rye_offer)n;
 		return r;
 	case OPT_WAIT:
 		return set_number(word, 1, WAIT_MAX_S, &opt->wait_s, err);

@@ -72,14 +72,14 @@ static int skills_fill(struct front *front, const struct node *node, struct list
 	int r;
 
 	if (!*node->text)
-		return rye_skill_list(front->rye, skills_on_skill, listing, err);
+		return rye_offer_list(front->offers, skills_on_skill, listing, err);
 	if (!skills_at(node->text, &at))
 		return 0;
-	r = rye_skill_find(front->rye, at.name, &skill, err);
+	r = rye_offer_find(front->offers, at.name, &skill, err);
 	/* one that is gone or refused by now lists nothing */
 	if (r || skill.verdict != RYE_OK)
 		return r == -(int)RYE_NOT_FOUND ? 0 : r;
-	return rye_skill_names(front->rye, &skill, at.path, skills_on_name,
+	return rye_offer_names(front->offers, &skill, at.path, skills_on_name,
 			       &(struct skills_filling){ node, listing }, err);
 }
 
@@ -171,8 +171,10 @@ static int skills_enter_file(fuse_req_t req, const struct tree_key *key,
 	struct content_file what = { .key = key, .mtime = skill->mtime };
 	struct rye_skill_file file;
 	struct rye_err err;
-	int r = rye_skill_read(front->rye, skill, path, &file, &err);
+	int r = rye_offer_read(front->offers, skill, path, &file, &err);
 
+	if (r == -(int)RYE_INVALID) /* inputs in its name */
+		content_complain(req, key->text, err.msg);
 	/* changed this moment: its skill is refused at the next look, and a scan goes on */
 	if (r == -(int)RYE_MODIFIED)
 		content_complain(req, key->text, err.msg);
@@ -199,7 +201,7 @@ int enter_skill(fuse_req_t req, const struct tree_key *key, struct fuse_entry_pa
 
 	if (!skills_at(key->text, &at))
 		return enter_nothing(ret, 0);
-	r = rye_skill_find(front->rye, at.name, &skill, &err);
+	r = rye_offer_find(front->offers, at.name, &skill, &err);
 	if (r == -(int)RYE_NOT_FOUND)
 		return enter_nothing(ret, 0);
 	if (r)
@@ -225,12 +227,15 @@ static bool is_skills_dir(void *arg, const struct node *node)
 static void skills_task(struct front *front, struct node *none, int unused, const char *text)
 {
 	const struct node_search what = { .match = is_skills_dir };
+	auto_free struct node **found = NULL;
 	size_t n;
-	auto_free struct node **found = nodes_collect(front->nodes, &what, &n);
 
 	(void)none;
 	(void)unused;
 	(void)text;
+	/* what changes from here on has a task of its own */
+	atomic_store(&front->skills_told, false);
+	found = nodes_collect(front->nodes, &what, &n);
 	for (size_t i = 0; i < n; i++) {
 		notify_send_inode(front, found[i], 0);
 		node_unref(found[i]);
@@ -239,5 +244,8 @@ static void skills_task(struct front *front, struct node *none, int unused, cons
 
 void skills_changed(struct front *front)
 {
-	notify_task(front->notify, &(struct notify_task){ skills_task, NULL, 0, "", LANE_CONTENT });
+	rye_offers_stale(front->offers);
+	if (!atomic_exchange(&front->skills_told, true))
+		notify_task(front->notify,
+			    &(struct notify_task){ skills_task, NULL, 0, "", LANE_CONTENT });
 }

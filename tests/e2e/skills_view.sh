@@ -47,7 +47,7 @@ mount_rye
 seen() { (cd "$M/skills" && find . | sort | tr '\n' ' '); }
 
 is "names are the manifests'" "$(seen)" \
-  ". ./pdf ./pdf/SKILL.md ./pdf/references ./pdf/references/a ./pdf/references/a/b.md ./pdf/scripts ./pdf/scripts/x.sh ./plain ./plain/SKILL.md "
+  ". ./pdf ./pdf/SKILL.md ./pdf/references ./pdf/references/a ./pdf/references/a/b.md ./pdf/scripts ./pdf/scripts/x.sh ./plain ./plain/SKILL.md ./ryefs ./ryefs/SKILL.md "
 is "bytes are the folder's" "$(cd "$SKILLS/pdf" && find . -type f -exec cmp {} "$M/skills/pdf/{}" \;)" ""
 is "files are regular, with one name, and directories directories" \
   "$(find "$M/skills" ! -type d ! \( -type f -links 1 \))" ""
@@ -94,7 +94,7 @@ for name in ("SKILL.md", "scripts/x.sh"):
             out.write(text)
         if not os.path.islink(view + "/pdf") or "EBADMSG" not in os.readlink(view + "/pdf"):
             bad += 1
-        if sorted(os.listdir(view)) != ["pdf", "plain", "raw"]:
+        if sorted(os.listdir(view)) != ["pdf", "plain", "raw", "ryefs"]:
             bad += 1
         with open(os.path.join(view, "../spaces/project/skills/pdf", name), "r+b") as out:
             out.write(was)
@@ -112,17 +112,21 @@ is "a change from outside shows" "$(readlink "$M/skills/pdf")" \
 
 # --- scans: each of them lists the good ones, with its status as if there were no others ---
 
-good_ones="plain/SKILL.md"
-is "find" "$(cd "$M/skills" && find . -name SKILL.md 2>&1)" "./$good_ones"
-is "grep -r" "$(cd "$M/skills" && grep -rl '^name:' . 2>&1)" "./$good_ones"
+# FILES... as one line
+these() { sed 's|^\./||' | sort | tr '\n' ' '; }
+good_ones="plain/SKILL.md ryefs/SKILL.md "
+is "find" "$(cd "$M/skills" && find . -name SKILL.md 2>&1 | these)" "$good_ones"
+is "grep -r" "$(cd "$M/skills" && grep -rl '^name:' . 2>&1 | these)" "$good_ones"
 is "python's walk" "$("$PY" -c '
 import os, sys
 def broken(error): raise error
-print(*[os.path.join(at, f) for at, _, fs in os.walk(sys.argv[1], onerror=broken) for f in fs if f == "SKILL.md"])' "$M/skills")" \
-  "$M/skills/$good_ones"
+os.chdir(sys.argv[1])
+for at, _, fs in os.walk(".", onerror=broken):
+    for f in fs:
+        if f == "SKILL.md": print(os.path.join(at, f))' "$M/skills" | these)" "$good_ones"
 if need rg; then
-  is "rg --files, as clients call it" "$(cd "$M/skills" && rg --files --hidden --no-ignore --no-follow --sort=modified 2>&1)" "$good_ones"
-  is "rg of a text" "$(cd "$M/skills" && rg -l '^name:' . 2>&1)" "./$good_ones"
+  is "rg --files, as clients call it" "$(cd "$M/skills" && rg --files --hidden --no-ignore --no-follow --sort=modified 2>&1 | these)" "$good_ones"
+  is "rg of a text" "$(cd "$M/skills" && rg -l '^name:' . 2>&1 | these)" "$good_ones"
 fi
 if need node; then
   cat >"$T/scan.mjs" <<'EOF'
@@ -141,9 +145,9 @@ for (const entry of fs.readdirSync(root, { withFileTypes: true })) {
   }
 }
 const deep = fs.readdirSync(root, { recursive: true }).filter((name) => path.basename(name) === "SKILL.md");
-console.log(found.join(), deep.join());
+console.log(found.sort().join(), deep.sort().join());
 EOF
-  is "node's readdir" "$(node "$T/scan.mjs" "$(realpath "$M")/skills" 2>&1)" "plain plain/SKILL.md"
+  is "node's readdir" "$(node "$T/scan.mjs" "$(realpath "$M")/skills" 2>&1)" "plain,ryefs plain/SKILL.md,ryefs/SKILL.md"
 fi
 
 # --- again, and away ---
@@ -160,18 +164,86 @@ is "a shell that stands in it sees what is new" "$(ls scripts | tr '\n' ' ')" "n
 cd "$T" || exit 1
 rm -r "$SKILLS/pdf" "$SKILLS/pdf.yaml"
 until_true sh -c '! ls -d "$1"' - "$M/skills/pdf" 2>/dev/null
-is "what is removed is gone" "$(ls "$M/skills" | tr '\n' ' ')" "plain raw "
+is "what is removed is gone" "$(ls "$M/skills" | tr '\n' ' ')" "plain raw ryefs "
 
 # --- many ---
 
 for i in $(seq 50); do skill "many-$i" scripts/run.sh; done
 ok "fifty are signed" sign 'skill:many-*'
 until_true test -d "$M/skills/many-50"
-is "all of them are there" "$(find "$M/skills" -mindepth 2 -maxdepth 2 -name SKILL.md | wc -l)" "51"
+is "all of them are there" "$(find "$M/skills" -mindepth 2 -maxdepth 2 -name SKILL.md | wc -l)" "52"
 for n in 3 17 42; do echo x >>"$SKILLS/many-$n/scripts/run.sh"; done
 until_true test -L "$M/skills/many-42"
 is "those that changed are not" "$(cd "$M/skills" && find . -type l | sort | tr '\n' ' ')" "./many-17 ./many-3 ./many-42 ./raw "
-is "the others are, in the same scan" "$(find "$M/skills" -mindepth 2 -maxdepth 2 -name SKILL.md | wc -l)" "48"
+is "the guide names them, and nothing else of them" "$(sed -n '/^Refused now/,$p' "$M/skills/ryefs/SKILL.md" | grep '^- ' | sort | tr '\n' ' ')" \
+  "- many-17 - many-3 - many-42 - raw "
+is "the others are, in the same scan" "$(find "$M/skills" -mindepth 2 -maxdepth 2 -name SKILL.md | wc -l)" "49"
+
+# --- items that are shown as skills ---
+
+mkdir -p "$P/.ai/directives/x" "$P/.ai/knowledge/x" "$P/.ai/tools/x"
+cat >"$P/.ai/directives/x/go_now.md" <<'EOF'
+```xml
+<directive name="go_now" version="1.0.0">
+  <metadata><description>Goes | now.</description><category>x</category><author>me</author></metadata>
+  <inputs><input name="who" type="string" default="you">Who | goes</input></inputs>
+</directive>
+```
+
+Go, {input:who}!
+EOF
+for name in notes other; do
+  printf '```yaml\nname: %s\ntitle: Of %s\nversion: "1.0.0"\nentry_type: reference\ncategory: x\nskill: %s\n```\nText\n' \
+    "$name" "$name" "$([ $name = notes ] && echo true || echo false)" >"$P/.ai/knowledge/x/$name.md"
+done
+cat >"$P/.ai/tools/x/adder.py" <<'EOF'
+"""Adds."""
+__version__ = "1.0.0"
+__tool_type__ = "python"
+__executor_id__ = "rye/core/runtimes/python/function"
+__category__ = "x"
+__tool_description__ = "Adds a number"
+__skill__ = True
+CONFIG_SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+def execute(params, project_path):
+    return {"n": params["n"] + 1}
+EOF
+sign directive:x/go_now knowledge:x/notes knowledge:x/other tool:x/adder
+until_true test -d "$M/skills/x-adder"
+is "directives are, others where they say so" "$(cd "$M/skills" && echo x-*)" "x-adder x-go-now x-notes"
+GO=$M/skills/x-go-now
+is "its metadata is what every client reads" "$(sed -n 2,3p "$GO/SKILL.md")" \
+  $'name: x-go-now\ndescription: "Goes | now. Inputs: who."'
+like "and names the item" "$(cat "$GO/SKILL.md")" 'ryefs-item: "directive:x/go_now"'
+ok "its defaults are filled in" grep -qx 'Go, you!' "$GO/SKILL.md"
+ok "inputs are in a table, each in its cell" grep -qFx '| who | string |  | you | Who \| goes |' "$GO/SKILL.md"
+ok "inputs in the name are filled in" grep -qx 'Go, Ann & Eve!' "$GO/SKILL.md?who=Ann%20%26%20Eve"
+ln -s "$M/skills" "$T/linked"
+ok "also through a link" grep -qx 'Go, Ann!' "$T/linked/x-go-now/SKILL.md?who=Ann"
+errno "those that there are not are refused" EINVAL cat "$GO/SKILL.md?whi=Ann"
+has "with the reason" "$(cat "$M/.ryefs/errors")" "Unknown parameters: whi"
+has "a tool says how it is run" "$(cat "$M/skills/x-adder/SKILL.md")" "Adds a number" \
+  "ryefs execute tool:x/adder NAME=VALUE ..." "| n | integer | yes |  |  |"
+echo 'For $ARGUMENTS.' >>"$SKILLS/plain/SKILL.md"
+manifest plain
+sign skill:plain
+until_true grep -qx 'For Ann.' "$M/skills/plain/SKILL.md?arguments=Ann"
+is "a skill has one input" "$(tail -n 1 "$M/skills/plain/SKILL.md")$(tail -n 1 "$M/skills/plain/SKILL.md?arguments=")" 'For $ARGUMENTS.For .'
+echo more >>"$P/.ai/directives/x/go_now.md"
+until_true test -L "$GO"
+like "a changed one is a link to the reason" "$(readlink "$GO")" '^.why/E[A-Z]+: '
+is "and ends no scan" "$(find "$M/skills" -name SKILL.md -path '*/x-*' 2>&1 | wc -l)" "2"
+cp "$P/.ai/directives/x/go_now.md" "$P/.ai/directives/x_go_now.md"
+skill x-adder
+sign skill:x-adder
+until_true grep -q '^# x-adder' "$M/skills/x-adder/SKILL.md"
+good "of one name the skill counts"
+until_true sh -c '! ls -d "$1"' - "$GO" 2>/dev/null
+is "two directives of one name are neither" "$(cd "$M/skills" && echo x-*)" "x-adder x-notes"
+rm "$P/.ai/directives/x_go_now.md"
+sed -i '$d' "$P/.ai/directives/x/go_now.md"
+sign directive:x/go_now
+until_true test -d "$GO"
 
 REF=$NPM/skills/node_modules/.bin/skills-ref
 if [ -x "$REF" ]; then
@@ -181,4 +253,10 @@ else
   without "skills-ref takes every folder" "skills-ref is not installed (scripts/deps --test)"
 fi
 umount_rye
+for option in only none; do
+  mount_rye skills=$option
+  is "skills=$option" "$(cd "$M/skills" && find . -maxdepth 1 \( -name 'x-*' -o -name ryefs \) | sort | tr '\n' ' ')" \
+    "$([ $option = none ] || echo "./ryefs ./x-adder ")"
+  umount_rye
+done
 finish

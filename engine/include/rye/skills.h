@@ -44,4 +44,31 @@ RYE_API int rye_skill_names(struct rye *rye, const struct rye_skill *skill, cons
 RYE_API int rye_skill_manifest(struct rye *rye, enum rye_space space, const char *name,
 			       struct rye_blob **ret, struct rye_err *err);
 
+/*
+ * What clients are offered: skills, items that are shown as skills, and `ryefs`, which tells how all of
+ * them are used (engine/offer). Of one name the skill counts, then the directive, the knowledge, the tool.
+ */
+enum rye_offer {
+	RYE_OFFER_OWN, /* skills of every space; other items of the project and the user */
+	RYE_OFFER_ALL, /* items of bundles, too */
+	RYE_OFFER_ONLY, /* skills, and `ryefs` */
+	RYE_OFFER_NONE,
+};
+struct rye_offers;
+/* NULL: no memory. Closed when no thread uses it any more. */
+RYE_API struct rye_offers *rye_offers_open(struct rye *rye, enum rye_offer which);
+RYE_API void rye_offers_close(struct rye_offers *offers); /* NULL is fine */
+/* Something has changed: what is known of names is found out again. Only takes a note. */
+RYE_API void rye_offers_stale(struct rye_offers *offers);
+/* As rye_skill_find, _list, _read and _names; skill: as the first has filled it. A name of a file may have
+ * inputs behind a question mark: "SKILL.md?to=Ann". */
+RYE_API int rye_offer_find(struct rye_offers *offers, const char *name, struct rye_skill *ret,
+			   struct rye_err *err);
+RYE_API int rye_offer_list(struct rye_offers *offers, rye_skill_fn fn, void *arg,
+			   struct rye_err *err);
+RYE_API int rye_offer_read(struct rye_offers *offers, const struct rye_skill *skill,
+			   const char *path, struct rye_skill_file *ret, struct rye_err *err);
+RYE_API int rye_offer_names(struct rye_offers *offers, const struct rye_skill *skill,
+			    const char *dir, rye_skill_name_fn fn, void *arg, struct rye_err *err);
+
 #endif
