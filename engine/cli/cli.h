@@ -20,7 +20,8 @@
 struct cli;
 typedef int cli_fn(struct cli *cli);
 extern cli_fn verb_complete, verb_completion, verb_diff, verb_doctor, verb_edit, verb_execute;
-extern cli_fn verb_fetch, verb_init, verb_keygen, verb_keys, verb_list, verb_log, verb_mcp;
+extern cli_fn verb_fetch, verb_init, verb_keygen, verb_keys, verb_link, verb_list, verb_log,
+	verb_mcp;
 extern cli_fn verb_merge, verb_minder, verb_mv, verb_new, verb_node, verb_node_work;
 extern cli_fn verb_remote, verb_rm, verb_search, verb_secret, verb_sign, verb_skill;
 extern cli_fn verb_thread_run, verb_threads, verb_trust, verb_umount, verb_untrust;
@@ -52,9 +53,11 @@ struct cli_opts {
 	const char *project, *user, *system, *env;
 	bool compat, venv, json, quiet, help;
 	bool all, async, dry_run, force, forget, fork, output, sample, take, text, trace, yes, ask;
-	bool again, aliases, allow_sign, deps, frozen, http, no_prompts, no_resources, read_only;
+	bool again, aliases, allow_sign, deps, each, frozen, http, no_prompts, no_resources,
+		read_only;
 	bool run, running, sarif, stdio;
-	const char *as, *color, *dir, *expect, *from, *lang, *limit, *of, *older, *owner, *port;
+	const char *as, *client, *color, *dir, *expect, *from, *lang, *limit, *of, *older, *owner,
+		*port;
 	const char *scope, *since, *socket, *space, *target, *to, *token;
 };
 

@@ -25,7 +25,7 @@ _ryefs_member() {
 
 _ryefs() {
   local cur prev words cword verb
-  local verbs="mount completion diff doctor edit execute fetch init keygen keys list log mcp mv new node remote rm search secret sign skill threads trust umount untrust verify watch"
+  local verbs="mount completion diff doctor edit execute fetch init keygen keys link list log mcp mv new node remote rm search secret sign skill threads trust umount untrust verify watch"
   local shared="--project --user --system --env --compat --venv --color --json --quiet --help"
   local options="userspace= system= ro norun nosign coverage= devmode wait= jobs= sandbox= trust_callers= venv env= list= spaces= skills= xattr allow_other"
   # from the line itself: bash has split its own words at colons
@@ -82,6 +82,7 @@ _ryefs() {
       keygen) shared+=" --force --forget-secrets --owner" ;;
       log) shared+=" --limit --space" ;;
       mcp) shared+=" --space --yes --http --port --token --unix --read-only --allow-sign --aliases --no-prompts --no-resources" ;;
+      link) shared+=" --client --each" ;;
       mv) shared+=" --dry-run --space" ;;
       new) shared+=" --dry-run --lang --space" ;;
       node) shared+=" --as --dir --owner --stdio" ;;

@@ -28,6 +28,7 @@ complete -c ryefs -n __ryefs_first -a fetch -d 'print or copy an item'
 complete -c ryefs -n __ryefs_first -a init -d 'make a workspace'
 complete -c ryefs -n __ryefs_first -a keygen -d 'make your signing key'
 complete -c ryefs -n __ryefs_first -a keys -d 'list keys'
+complete -c ryefs -n __ryefs_first -a link -d 'Let clients find verified skills'
 complete -c ryefs -n __ryefs_first -a list -d 'list your mounts'
 complete -c ryefs -n __ryefs_first -a log -d 'who signed an item, and when'
 complete -c ryefs -n __ryefs_first -a mcp -d 'be an MCP server, make items of others'
@@ -96,6 +97,8 @@ complete -c ryefs -n '__ryefs_verb sign' -l take-over
 complete -c ryefs -n '__ryefs_verb mv rm' -s n -l dry-run -d 'say what would be done'
 complete -c ryefs -n '__ryefs_verb new' -s n -l dry-run -d 'print the text alone'
 complete -c ryefs -n '__ryefs_verb new' -l lang -xa 'python shell javascript typescript yaml perl'
+complete -c ryefs -n '__ryefs_verb link' -l client -xa 'claude codex copilot cursor gemini opencode agents'
+complete -c ryefs -n '__ryefs_verb link' -l each
 complete -c ryefs -n '__ryefs_verb skill' -fa 'list add diff export remove'
 complete -c ryefs -n '__ryefs_verb skill' -l expect -x
 complete -c ryefs -n '__ryefs_verb skill' -l frozen

@@ -252,7 +252,43 @@ if [ -x "$REF" ]; then
 else
   without "skills-ref takes every folder" "skills-ref is not installed (scripts/deps --test)"
 fi
+# --- where clients look ---
+
+link() { (cd "$P" && "$RYEFS" link "$@" </dev/null); }
+not_ok "a mount in the project is not linked" link
+has "with why" "$(link 2>&1)" "lies in the project"
 umount_rye
+not_ok "nor one that is none" link
+IN=$M M=$T/outside
+mkdir "$M"
+"$RYEFS" "$P" "$M" 2>/dev/null || bad "it is mounted outside"
+rm "$T/linked"
+MNT=$(realpath "$M")
+ok "clients' directories are linked" link -q
+is "to the mount" "$(readlink "$P/.claude/skills") $(readlink "$P/.agents/skills")" "$MNT/skills $MNT/skills"
+ok "once more is nothing more" link -q
+ok "and a client finds what is there" test -f "$P/.claude/skills/plain/SKILL.md"
+errno "an installer that writes there is told so" EROFS mkdir "$P/.agents/skills/new"
+rm "$P/.claude/skills"
+mkdir -p "$P/.claude/skills/mine"
+not_ok "a directory of somebody's is not replaced" link -q --client claude
+has "with what to do" "$(link --client claude 2>&1)" "ryefs skill add .claude/skills/NAME"
+ok "and stays" test -d "$P/.claude/skills/mine"
+ok "--each links each into it" link -q --each --client claude >"$T/said"
+is "all that may be read" "$(cd "$P/.claude/skills" && find -L . -name SKILL.md | wc -l)" "$(find "$M/skills" -name SKILL.md | wc -l)"
+echo x >>"$SKILLS/many-9/scripts/run.sh"
+until_true test -L "$M/skills/many-9"
+link -q --each --client claude
+is "one that is refused by now goes, what is somebody's stays" \
+  "$(test -L "$P/.claude/skills/many-9" && echo there) $(cd "$P/.claude/skills" && echo mine many-8)" " mine many-8"
+rm "$P/.agents/skills"
+ln -s /elsewhere "$P/.agents/skills"
+not_ok "nor is a link that leads elsewhere" link -q --client codex
+is "it stays" "$(readlink "$P/.agents/skills")" /elsewhere
+not_ok "another client is none" link --client emacs
+not_ok "no mount, no link" link "$T"
+"$RYEFS" umount "$M"
+M=$IN
 for option in only none; do
   mount_rye skills=$option
   is "skills=$option" "$(cd "$M/skills" && find . -maxdepth 1 \( -name 'x-*' -o -name ryefs \) | sort | tr '\n' ' ')" \

@@ -104,6 +104,17 @@ static const struct cli_verb verbs[] = {
 	  .examples = "ryefs keys --json",
 	  .traits = CLI_OPENS_ANY,
 	  .run = verb_keys },
+	{ .name = "link",
+	  .usage = "[MOUNTPOINT]",
+	  .help = "let agents' clients find verified skills, and no others",
+	  .more = "Makes .claude/skills and .agents/skills of the project links to skills/ of its mount, or of\n"
+		  "the one that is named. What is there already stays, and is named. --each makes a real\n"
+		  "directory with a link for each skill, for clients that follow no other; say it again\n"
+		  "when skills have come or gone.",
+	  .examples = "ryefs link --help",
+	  .max = 1,
+	  .seek = "ryefs list",
+	  .run = verb_link },
 	{ .name = "list",
 	  .usage = "",
 	  .help = "list your mounts: place, project, since when, process, state",
