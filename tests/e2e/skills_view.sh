@@ -172,6 +172,33 @@ for i in $(seq 50); do skill "many-$i" scripts/run.sh; done
 ok "fifty are signed" sign 'skill:many-*'
 until_true test -d "$M/skills/many-50"
 is "all of them are there" "$(find "$M/skills" -mindepth 2 -maxdepth 2 -name SKILL.md | wc -l)" "52"
+# RYE_ROUNDS: bits that are flipped in each of their files; all: every bit
+flips_of_all() {
+  "$PY" - "$M/spaces/project/skills" "$M/skills" "${RYE_ROUNDS:-1}" <<'EOF'
+import os, random, sys
+folders, view, rounds = sys.argv[1:]
+random.seed(1)
+bad = flips = 0
+names = sorted(name for name in os.listdir(view) if name.startswith("many-"))
+others = set(os.listdir(view))
+for name in names:
+    for file in ("SKILL.md", "scripts/run.sh"):
+        path = os.path.join(folders, name, file)
+        was = open(path, "rb").read()
+        bits = range(8 * len(was)) if rounds == "all" else random.sample(range(8 * len(was)), int(rounds))
+        for bit in bits:
+            text = bytearray(was)
+            text[bit // 8] ^= 1 << bit % 8
+            for bytes_, refused in ((bytes(text), True), (was, False)):
+                with open(path, "r+b") as out:
+                    out.write(bytes_)
+                bad += os.path.islink(os.path.join(view, name)) != refused
+            flips += 1
+    bad += set(os.listdir(view)) != others
+print(bad, flips >= 2 * len(names), len(names))
+EOF
+}
+is "a flipped bit in any file of fifty refuses that skill" "$(flips_of_all)" "0 True 50"
 for n in 3 17 42; do echo x >>"$SKILLS/many-$n/scripts/run.sh"; done
 until_true test -L "$M/skills/many-42"
 is "those that changed are not" "$(cd "$M/skills" && find . -type l | sort | tr '\n' ' ')" "./many-17 ./many-3 ./many-42 ./raw "
