@@ -50,9 +50,14 @@ has "added by its name, what changed is marked" "$(skill add pdf 2>/dev/null)" "
 is "it is signed where it is" "$(add pdf)" "pdf is signed"
 ok "with what was new" grep -q '"new"' "$P/.ai/skills/pdf.yaml"
 has "from outside, the lines that differ are shown" "$(skill add "$T/pdf" 2>/dev/null)" "-# more" "  D"
+mkdir -p "$P/.ai/skills/.pdf.4711.tmp/scripts" "$P/.ai/skills/.held.4711.tmp"
+exec 9<"$P/.ai/skills/.held.4711.tmp"
+flock -n 9 || bad "a lock"
 is "and it takes the folder's place" "$(add "$T/pdf")" "pdf is signed"
 is "whole" "$(diff -r "$T/pdf" "$P/.ai/skills/pdf" 2>&1)" ""
-is "nothing is left beside it" "$(ls -A "$P/.ai/skills" | tr '\n' ' ')" ".gitattributes pdf pdf.yaml "
+is "what a killed one left goes, what a living one makes stays" "$(ls -A "$P/.ai/skills" | tr '\n' ' ')" ".gitattributes .held.4711.tmp pdf pdf.yaml "
+exec 9<&-
+rmdir "$P/.ai/skills/.held.4711.tmp"
 
 # --- what is no skill ---
 

@@ -232,22 +232,12 @@ static int put_files(const struct folder *folder, int dir)
 /* Whole, then in the place of what was: for a moment it is refused, never half. */
 static int put_folder(const struct skill_adding *adding, int skills)
 {
-	char stage[SKILL_NAME_MAX + 32];
-	auto_close int dir = -1;
-	int r;
+	struct skill_stage stage;
+	int r = skill_stage(skills, adding->name, &stage);
 
-	snprintf(stage, sizeof(stage), ".%s.%d.tmp", adding->name, (int)getpid());
-	if (mkdirat(skills, stage, 0755) < 0)
-		return -errno;
-	dir = openat(skills, stage, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	r = dir < 0 ? -errno : put_files(&adding->folder, dir);
-	if (!r) {
-		io_remove_tree(skills, adding->name, SKILL_DEPTH_MAX + 8);
-		r = renameat(skills, stage, skills, adding->name) < 0 ? -errno : 0;
-	}
 	if (r)
-		io_remove_tree(skills, stage, SKILL_DEPTH_MAX + 8);
-	return r;
+		return r;
+	return skill_stage_end(skills, adding->name, &stage, put_files(&adding->folder, stage.fd));
 }
 
 /* Hashes are of bytes: git must change none. */

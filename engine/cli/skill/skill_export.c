@@ -85,30 +85,27 @@ static void export_on_name(void *arg, const char *name, bool is_dir)
 
 static int export_one(struct exporting *out, const char *name, struct rye_err *err)
 {
-	char stage[SKILL_NAME_MAX + 32];
+	struct skill_stage stage;
 	struct rye_skill skill;
 	struct exporting_dir at = { .out = out, .skill = &skill, .path = "", .err = err };
-	auto_close int to = -1;
 	int r = rye_skill_find(out->cli->rye, name, &skill, err);
 
 	if (!r && skill.verdict != RYE_OK)
 		r = rye_fail(err, skill.verdict, "%s", skill.reason);
 	if (r)
 		return r;
-	snprintf(stage, sizeof(stage), ".%s.%d.tmp", name, (int)getpid());
-	if (mkdirat(out->dir, stage, 0755) < 0)
-		return rye_fail_sys(err, errno, "cannot make a directory");
-	to = at.to = openat(out->dir, stage, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	r = skill_stage(out->dir, name, &stage);
+	if (r)
+		return rye_fail_sys(err, -r, "cannot make a directory");
+	at.to = stage.fd;
 	r = rye_skill_names(out->cli->rye, &skill, "", export_on_name, &at, err);
 	r = r ? r : at.r;
-	if (!r) {
-		io_remove_tree(out->dir, name, SKILL_DEPTH_MAX + 8);
-		if (renameat(out->dir, stage, out->dir, name) < 0)
-			r = rye_fail_sys(err, errno, "cannot put %s into its place", name);
+	if (r) {
+		skill_stage_end(out->dir, name, &stage, -ECANCELED);
+		return r;
 	}
-	if (r)
-		io_remove_tree(out->dir, stage, SKILL_DEPTH_MAX + 8);
-	return r;
+	r = skill_stage_end(out->dir, name, &stage, 0);
+	return r ? rye_fail_sys(err, -r, "cannot put %s into its place", name) : 0;
 }
 
 /* Nothing of it was verified now: no copy of before may pass for one that was. */

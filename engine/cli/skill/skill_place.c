@@ -2,10 +2,16 @@
 /* Where skills lie, and a verified manifest as the verbs need it. */
 #include "cli/skill/skill_words.h"
 
+#include "base/io.h"
 #include "format/format.h"
 #include "scope.h"
+#include "str.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 
 int skill_place(struct cli *cli, struct skill_place *ret)
 {
@@ -37,4 +43,73 @@ int skill_manifest(struct cli *cli, enum rye_space space, const char *name, stru
 	if (!data || skill_read(data, name, ret, &err))
 		return cli_fail(cli, &err, NULL);
 	return CLI_OK;
+}
+
+/* ---- stages ---- */
+
+/* ".NAME.PID.tmp" */
+static bool is_stage(const char *name)
+{
+	size_t n = strlen(name);
+	const char *pid = n > 5 ? memrchr(name, '.', n - 4) : NULL;
+
+	return *name == '.' && str_ends(name, ".tmp") && pid && pid > name + 1 &&
+	       strspn(pid + 1, "0123456789") == strlen(pid + 1) - strlen(".tmp") &&
+	       skill_name_ok((struct rye_span){ name + 1, (size_t)(pid - name - 1) });
+}
+
+static int open_stage(int dir, const char *name)
+{
+	return openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* What can be locked has no living maker. */
+static void sweep_stages(int dir)
+{
+	auto_dir DIR *list = fdopendir(open_stage(dir, "."));
+	const struct dirent *entry;
+
+	while (list && (entry = readdir(list))) {
+		auto_close int fd = is_stage(entry->d_name) ? open_stage(dir, entry->d_name) : -1;
+
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+			io_remove_tree(dir, entry->d_name, SKILL_DEPTH_MAX + 8);
+	}
+}
+
+int skill_stage(int dir, const char *name, struct skill_stage *ret)
+{
+	struct stat mine, there;
+
+	sweep_stages(dir);
+	snprintf(ret->name, sizeof(ret->name), ".%s.%d.tmp", name, (int)getpid());
+	/* between the two another process may have taken it for one that was left */
+	for (int i = 0; i < 8; i++) {
+		if (mkdirat(dir, ret->name, 0755) < 0)
+			return -errno;
+		ret->fd = open_stage(dir, ret->name);
+		if (ret->fd >= 0 && flock(ret->fd, LOCK_EX | LOCK_NB) == 0 &&
+		    fstat(ret->fd, &mine) == 0 &&
+		    fstatat(dir, ret->name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    mine.st_ino == there.st_ino)
+			return 0;
+		if (ret->fd >= 0)
+			close(ret->fd);
+		io_remove_tree(dir, ret->name, 1);
+	}
+	return -EBUSY;
+}
+
+int skill_stage_end(int dir, const char *name, struct skill_stage *stage, int r)
+{
+	auto_close int fd = stage->fd;
+
+	stage->fd = -1;
+	if (!r) {
+		io_remove_tree(dir, name, SKILL_DEPTH_MAX + 8);
+		r = renameat(dir, stage->name, dir, name) < 0 ? -errno : 0;
+	}
+	if (r)
+		io_remove_tree(dir, stage->name, SKILL_DEPTH_MAX + 8);
+	return r;
 }

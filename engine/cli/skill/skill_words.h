@@ -52,4 +52,14 @@ int skill_place(struct cli *cli, struct skill_place *ret);
 /* Its verified manifest, whatever its files are by now; exit status, the reason told. */
 int skill_manifest(struct cli *cli, enum rye_space space, const char *name, struct skill *ret);
 
+/* A directory to be made whole and then renamed to NAME in dir. Its maker locks it as long as it lives. */
+struct skill_stage {
+	char name[SKILL_NAME_MAX + 32];
+	int fd;
+};
+/* Takes away those that killed processes have left, and makes one; 0 or -errno. */
+int skill_stage(int dir, const char *name, struct skill_stage *ret);
+/* r 0: puts it into NAME's place. Else, or if that fails, it goes. 0 or -errno. */
+int skill_stage_end(int dir, const char *name, struct skill_stage *stage, int r);
+
 #endif
