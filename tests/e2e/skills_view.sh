@@ -9,6 +9,11 @@ SKILLS=$P/.ai/skills
 
 # skill NAME FILE...: a folder with these files, and its manifest, unsigned
 skill() {
+  folder "$@"
+  manifest "$1"
+}
+
+folder() {
   local name=$1 file
   shift
   mkdir -p "$SKILLS/$name"
@@ -17,22 +22,22 @@ skill() {
     mkdir -p "$(dirname "$SKILLS/$name/$file")"
     printf '#!/bin/sh\necho "%s of %s"\n' "$file" "$name" >"$SKILLS/$name/$file"
   done
-  manifest "$name"
 }
 
 manifest() {
-  "$PY" - "$SKILLS" "$1" <<'EOF'
+  "$PY" - "$SKILLS" "$@" <<'EOF'
 import hashlib, os, sys
-root, name = sys.argv[1:]
-out = 'name: %s\nversion: "1.0.0"\nfiles:\n' % name
-for at, _, files in os.walk(os.path.join(root, name)):
-    for file in files:
-        path = os.path.join(at, file)
-        data = open(path, "rb").read()
-        out += '  %s: {sha256: "%s", size: %d, x: %s}\n' % (
-            os.path.relpath(path, os.path.join(root, name)), hashlib.sha256(data).hexdigest(), len(data),
-            "true" if data.startswith(b"#!") else "false")
-open(os.path.join(root, name + ".yaml"), "w").write(out)
+root = sys.argv[1]
+for name in sys.argv[2:]:
+    out = 'name: %s\nversion: "1.0.0"\nfiles:\n' % name
+    for at, _, files in os.walk(os.path.join(root, name)):
+        for file in files:
+            path = os.path.join(at, file)
+            data = open(path, "rb").read()
+            out += '  %s: {sha256: "%s", size: %d, x: %s}\n' % (
+                os.path.relpath(path, os.path.join(root, name)), hashlib.sha256(data).hexdigest(), len(data),
+                "true" if data.startswith(b"#!") else "false")
+    open(os.path.join(root, name + ".yaml"), "w").write(out)
 EOF
 }
 
@@ -168,7 +173,12 @@ is "what is removed is gone" "$(ls "$M/skills" | tr '\n' ' ')" "plain raw ryefs 
 
 # --- many ---
 
-for i in $(seq 50); do skill "many-$i" scripts/run.sh; done
+many=()
+for i in $(seq 50); do
+  folder "many-$i" scripts/run.sh
+  many+=("many-$i")
+done
+manifest "${many[@]}"
 ok "fifty are signed" sign 'skill:many-*'
 until_true test -d "$M/skills/many-50"
 is "all of them are there" "$(find "$M/skills" -mindepth 2 -maxdepth 2 -name SKILL.md | wc -l)" "52"

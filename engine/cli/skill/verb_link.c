@@ -139,7 +139,7 @@ static int link_whole(struct linking *linking, const char *path)
 }
 
 /* Links of ours to what is not there any more. */
-static void drop_old(const struct linking *linking, int dir, int view)
+static void drop_gone_links(const struct linking *linking, int dir, int view)
 {
 	auto_dir DIR *list = fdopendir(dup(dir));
 	const struct dirent *entry;
@@ -177,7 +177,7 @@ static int link_each(struct linking *linking, const char *path)
 	if (dir < 0 || !list)
 		return cli_complain(cli, CLI_FAILED, NULL, "cannot open %s: %s",
 				    dir < 0 ? path : linking->view, strerrordesc_np(errno));
-	drop_old(linking, dir, view);
+	drop_gone_links(linking, dir, view);
 	while ((entry = readdir(list))) {
 		auto_free char *target = NULL;
 
