@@ -206,13 +206,13 @@ static void manifests_that_are_refused(void **state)
 		"644 E3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855 0 a\n",
 		"\n",
 	};
+	auto_blob struct rye_blob *nul = rye_blob_new("644 " SHA " 0 a\0b\n", 74);
 	struct manifest *m;
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		if (parse(bad[i], &m) != -RYE_INVALID)
 			fail_msg("taken: %s", bad[i]);
-	assert_int_equal(manifest_parse(rye_blob_new("644 " SHA " 0 a\0b\n", 74), &m, &told_err),
-			 -RYE_INVALID);
+	assert_int_equal(manifest_parse(nul, &m, &told_err), -RYE_INVALID);
 }
 
 static struct rye_blob *tree_of(size_t n, size_t changed)
