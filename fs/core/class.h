@@ -30,12 +30,21 @@ struct aside_lane {
 	uint64_t key;
 };
 
+/* The answer to a write, when its thread sends it later. */
+struct node_answer {
+	bool due;
+	int sys; /* else: */
+	size_t count;
+};
+
 /* A write as the kernel sent it. */
 struct node_write {
 	struct rye_span bytes;
 	off_t off;
 	int flags; /* of the open file: O_APPEND … */
 	bool page; /* from the page cache (mmap): caller and flags mean nothing */
+	/* NULL, or: what would be answered last on this thread may be put there instead (work.c) */
+	struct node_answer *answer;
 };
 
 /* Of `enter`: the answer is not in memory. */

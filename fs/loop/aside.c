@@ -231,10 +231,14 @@ void aside_run(struct asides *asides, struct aside_task *task)
 	if (make)
 		make_reader(asides);
 	while (task) {
+		void (*answer)(struct aside_task * task) = task->class->answer;
 		struct aside_lane lane = task->lane;
+		struct aside_task *done = task;
 
-		task->class->run(task);
+		done->class->run(done);
 		task = next_task(asides, &lane);
+		if (answer)
+			answer(done);
 	}
 }
 

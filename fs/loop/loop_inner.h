@@ -13,7 +13,11 @@
 
 struct aside_task;
 struct aside_class {
-	void (*run)(struct aside_task *task); /* no lock is held; may free the task */
+	void (*run)(struct aside_task
+			    *task); /* no lock is held; may free the task, if `answer` is NULL */
+	/* What is left of it when its place is given back and the thread counts as one at the device: it
+	 * sends what `run` has found. NULL: nothing. Must not wait. */
+	void (*answer)(struct aside_task *task);
 	/* There is no place: a copy that lives until its `run`, NULL: answered, it is not wanted. */
 	struct aside_task *(*keep)(const struct aside_task *task);
 };
@@ -74,10 +78,14 @@ enum work_type {
 	WORK_TYPE__MAX
 };
 
+struct work_left;
+
 /* Which members mean something is said by the type; the rest is zero. Texts are borrowed. */
 struct work {
 	struct aside_task task;
-	const struct node_class *aside; /* work.c's: whose function is called */
+	/* work.c's: whose function is called; where its answer is put instead of being sent, or NULL */
+	const struct node_class *aside;
+	struct work_left *left;
 	fuse_req_t req;
 	enum work_type type;
 	struct node *node; /* the directory of a name, the target of a copy */

@@ -20,6 +20,12 @@
 
 /* ---- each type: how a class's function for it is called ---- */
 
+/* The answer of one that has stepped aside. */
+struct work_left {
+	struct node_answer answer;
+	struct fuse_entry_param entry; /* of a LOOKUP */
+};
+
 static bool work_lookup(const struct work *work, const struct node_class *class)
 {
 	struct fuse_entry_param entry = { 0 };
@@ -32,7 +38,10 @@ static bool work_lookup(const struct work *work, const struct node_class *class)
 	sys = class->enter ? class->enter(work->req, work->node, work->name, &entry) : ENOTDIR;
 	if (sys == ENTER_ASIDE)
 		return false;
-	enter_reply(work->req, sys, &entry, NULL);
+	if (work->left)
+		*work->left = (struct work_left){ { true, sys, 0 }, entry };
+	else
+		enter_reply(work->req, sys, &entry, NULL);
 	return true;
 }
 
@@ -91,6 +100,7 @@ static bool work_write(const struct work *work, const struct node_class *class)
 		.off = work->off,
 		.flags = work->fi.flags,
 		.page = work->fi.writepage,
+		.answer = work->left ? &work->left->answer : NULL,
 	};
 
 	if (class->write)
@@ -333,6 +343,25 @@ static void work_run(struct aside_task *task)
 	work_rows[work->type].fn(work, work->aside);
 }
 
+/*
+ * A caller's next request is on its way before the write of an answer returns, and its processor may be
+ * this thread's. Were this one not counted at the device by then, that request would call another.
+ */
+static void work_answer(struct aside_task *task)
+{
+	const struct work *work = (const struct work *)task;
+	const struct node_answer *answer = &work->left->answer;
+
+	if (!answer->due)
+		return;
+	if (work->type == WORK_LOOKUP)
+		enter_reply(work->req, answer->sys, &work->left->entry, NULL);
+	else if (answer->sys)
+		reply_errno(work->req, answer->sys);
+	else
+		reply_written(work->req, answer->count);
+}
+
 /* A request for which there was no place. */
 struct kept_work {
 	struct parked parked;
@@ -389,6 +418,7 @@ static struct kept_work *copy_work(const struct work *work)
 		return NULL;
 	text = kept->text;
 	kept->work = *work;
+	kept->work.left = NULL;
 	if (name)
 		kept->work.name = memcpy(text, work->name, name);
 	if (new_name)
@@ -421,11 +451,17 @@ static struct aside_task *keep_work(const struct aside_task *task)
 
 static void work_aside(struct work *work, const struct node_class *aside)
 {
-	static const struct aside_class work_aside_class = { .run = work_run, .keep = keep_work };
+	static const struct aside_class work_aside_class = {
+		.run = work_run,
+		.keep = keep_work,
+		.answer = work_answer,
+	};
+	struct work_left left = { .answer = { .due = false } };
 	struct rye_span what = work->name ? (struct rye_span){ work->name, strlen(work->name) } :
 					    work->bytes;
 
 	work->aside = aside;
+	work->left = &left;
 	work->task.class = &work_aside_class;
 	work->task.lane = aside->lane(front_of(work->req), work->node, what);
 	aside_run(front_of(work->req)->asides, &work->task);

@@ -459,6 +459,10 @@ void outbox_init(struct outbox *out)
 
 void outbox_answer(struct outbox *out, struct park *park)
 {
+	struct talk *talk = park->talk;
+
+	if (talk->here.park == park && pthread_equal(talk->here.thread, pthread_self()))
+		park->later = talk->here.answer;
 	park->next = NULL;
 	*out->last = park;
 	out->last = &park->next;
@@ -490,6 +494,9 @@ void outbox_send(struct talk *talk, struct outbox *out)
 		struct park *park = out->answers;
 
 		out->answers = park->next;
+		/* none may overtake it */
+		if (out->answers)
+			park->later = NULL;
 		park_answer(park);
 	}
 }

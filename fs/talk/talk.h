@@ -102,6 +102,7 @@ struct talk_write {
 	off_t off;
 	bool append; /* fi->flags & O_APPEND */
 	bool paged; /* fi->writepage: from mmap, never parsed */
+	struct node_answer *answer; /* node_write's; NULL: the request is answered here */
 };
 
 /* Each answers req exactly once, now or later. by_handle: GETATTR came with fi. */

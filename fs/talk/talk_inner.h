@@ -152,6 +152,7 @@ struct park {
 	/* the answer */
 	int sys;
 	size_t count; /* PARK_WRITE */
+	struct node_answer *later; /* PARK_WRITE: whose thread sends the answer, or NULL */
 	struct stat st; /* PARK_GETATTR */
 	size_t size, off; /* PARK_READ: what was asked for */
 	char *data; /* PARK_READ: what there is, heap */
@@ -209,6 +210,12 @@ struct talk {
 	struct feed feed;
 	struct writing w;
 	struct failure failure;
+	/* The WRITE that a thread is still in, and where that one leaves its answer; park NULL: none. */
+	struct {
+		const struct park *park; /* borrowed, to compare */
+		pthread_t thread;
+		struct node_answer *answer;
+	} here;
 	struct park *readers;
 	struct caller *speaker; /* the last writer, a reference, or NULL */
 	size_t expect; /* where the writer goes on */

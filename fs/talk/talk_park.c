@@ -47,7 +47,9 @@ void park_answer(struct park *park)
 {
 	fuse_req_t req = parked_leave(&park->parked);
 
-	if (park->type == PARK_NAMED)
+	if (park->later)
+		*park->later = (struct node_answer){ true, park->sys, park->count };
+	else if (park->type == PARK_NAMED)
 		named_answer(park->talk->named, req, park->sys);
 	else if (park->sys)
 		reply_errno(req, park->sys);

@@ -343,6 +343,9 @@ static int talk_write_begin(struct talk *talk, struct park *park, const struct t
 		.off = talk_write_place(talk, write),
 		.writer = writer,
 	};
+	talk->here.park = write->answer ? park : NULL;
+	talk->here.thread = pthread_self();
+	talk->here.answer = write->answer;
 	writing_go(w, WRITING_CAME);
 	w->mark = feed_mark(&talk->feed);
 	open_go(talk, OPEN_PIECE);
@@ -410,11 +413,44 @@ static struct caller *talk_write_authorise(struct talk *talk, fuse_req_t req, in
 	return NULL;
 }
 
+/* Whatever thread has answered it meanwhile: the conversation may be forgotten by then. */
+static void talk_write_leave(struct talk *talk, const struct park *park)
+{
+	{
+		GUARD(&talk->lock);
+		if (talk->here.park == park)
+			talk->here.park = NULL;
+	}
+	talk_unref(talk);
+}
+
+static void talk_write_take(struct talk *talk, struct park *park, const struct talk_write *write,
+			    struct caller *writer)
+{
+	fuse_req_t req = park->parked.req;
+	struct outbox out;
+	int sys;
+
+	outbox_init(&out);
+	talk_ref(talk);
+	{
+		GUARD(&talk->lock);
+		sys = talk_write_begin(talk, park, write, writer, &out);
+	}
+	if (sys) {
+		park_drop(park);
+		caller_unref(writer);
+		reply_errno(req, sys);
+	} else {
+		outbox_send(talk, &out);
+	}
+	talk_write_leave(talk, park);
+}
+
 void talk_write(struct talk *talk, fuse_req_t req, const struct talk_write *write)
 {
 	struct park *park = NULL;
 	struct caller *writer = NULL;
-	struct outbox out;
 	int sys = EINVAL;
 
 	/* pages written back from an mmap come without a writer and in no order: not parsed */
@@ -425,18 +461,10 @@ void talk_write(struct talk *talk, fuse_req_t req, const struct talk_write *writ
 		return;
 	}
 	park = park_new(talk, req, PARK_WRITE);
-	outbox_init(&out);
-	if (!park)
-		sys = ENOMEM;
-	else {
-		GUARD(&talk->lock);
-		sys = talk_write_begin(talk, park, write, writer, &out);
-	}
-	if (sys) {
-		park_drop(park);
+	if (park) {
+		talk_write_take(talk, park, write, writer);
+	} else {
 		caller_unref(writer);
-		reply_errno(req, sys);
-		return;
+		reply_errno(req, ENOMEM);
 	}
-	outbox_send(talk, &out);
 }

@@ -60,6 +60,7 @@ static void run_write(fuse_req_t req, struct node *node, const struct node_write
 		.off = write->off,
 		.append = write->flags & O_APPEND,
 		.paged = write->page,
+		.answer = write->answer,
 	};
 
 	/* a reader beside this write must ask for the size, so that it waits for the reply */

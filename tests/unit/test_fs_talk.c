@@ -6,6 +6,7 @@
 #include "fake/talk_world.h"
 
 #include "clock.h"
+#include "core/reply.h"
 #include "talk/talk_inner.h"
 
 #include <errno.h>
@@ -28,6 +29,29 @@ static void one_message(void **state)
 	assert_string_equal(look(0), "{\"a\":1}\n" OK);
 	assert_int_equal(transcript_size(&world.talk->text), 8 + strlen(OK));
 	assert_false(talk_waits(world.talk));
+}
+
+/* A thread that has stepped aside sends its last answer itself, behind its place. */
+static void left_to_the_thread(void **state)
+{
+	struct node_answer answer = { .due = false };
+	struct talk_write write = { .bytes = { "{", 1 }, .answer = &answer };
+	fuse_req_t req = request();
+
+	talk_write(world.talk, req, &write);
+	assert_true(answer.due);
+	assert_int_equal(answer.sys, 0);
+	assert_int_equal(answer.count, 1);
+	reply_written(req, answer.count);
+	answer.due = false;
+	req = request();
+	write = (struct talk_write){ .bytes = { "}", 1 }, .off = 1, .answer = &answer };
+	talk_write(world.talk, req, &write);
+	assert_false(answer.due);
+	/* the run has ended behind its return */
+	finish(0, RYE_OK, OK);
+	assert_int_equal(result(req), -1);
+	assert_false(answer.due);
 }
 
 static void first_content(void **state)
@@ -482,6 +506,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(one_message),
+		CASE(left_to_the_thread),
 		CASE(first_content),
 		CASE(byte_by_byte),
 		CASE(blank_lines),
