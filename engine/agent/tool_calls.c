@@ -45,6 +45,7 @@ static void calls_guard(struct agent *agent, const struct tool_call *call, const
 			      .turn = agent->cost.turns,
 			      .n = agent->call_number },
 		.result = clean,
+		.lost = guard_lost(reply),
 		.context_used = window > 0 ? (double)agent->context / (double)window : 0,
 		.whole = json_is_false(whole),
 	};

@@ -64,6 +64,30 @@ json_t *guard_clean(const json_t *envelope)
 	return clean;
 }
 
+/* Each text that may have been cut where it was taken, with how long it was. */
+size_t guard_lost(const json_t *envelope)
+{
+	static const char *const parts[][2] = {
+		{ "stdout", "stdout_bytes" },
+		{ "stderr", "stderr_bytes" },
+		{ "body", "body_bytes" },
+	};
+	const json_t *data = json_object_get(envelope, "data");
+	size_t lost = 0;
+
+	if (!json_flag(data, "truncated", false))
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		json_int_t came = json_int(data, parts[i][1], 0);
+		size_t kept = json_string_length(json_object_get(data, parts[i][0]));
+
+		if (came > 0 && (size_t)came > kept)
+			lost += (size_t)came - kept;
+	}
+	/* one that was mended may be longer than what came of it */
+	return MAX_OF(lost, (size_t)1);
+}
+
 /* ---- cutting ---- */
 
 /* Head and tail of at most `keep` bytes, with the number of bytes between them. */
@@ -137,10 +161,21 @@ static void put_short(const json_t *value, struct rye_span whole, size_t limit, 
 	put_cut(value, low, limit, out);
 }
 
+static void put_lost(struct rye_buf *out, const struct guard_ask *ask, size_t size)
+{
+	buf_addf(out, "[%zu bytes of at least %zu: the rest was cut and is lost", size,
+		 size + ask->lost);
+}
+
 static void put_note(struct rye_buf *out, const struct guard_ask *ask, const char *key,
 		     const char *hash, size_t size)
 {
-	buf_addf(out, "[%zu bytes in all; the whole result is ", size);
+	if (ask->lost) {
+		put_lost(out, ask, size);
+		buf_adds(out, "; what was kept is ");
+	} else {
+		buf_addf(out, "[%zu bytes in all; the whole result is ", size);
+	}
 	if (ask->where)
 		buf_addf(out, "%s/%s]\n", ask->where, key);
 	else
@@ -173,6 +208,10 @@ int guard_put(const struct record *record, const struct guard_ask *ask, struct r
 	if (whole.failed || memory_check(since, NULL))
 		return memory_fail(err);
 	if (whole.len <= limit) {
+		if (ask->lost) {
+			put_lost(out, ask, whole.len);
+			buf_adds(out, "]\n");
+		}
 		buf_add(out, whole.data, whole.len);
 		return 0;
 	}

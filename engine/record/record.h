@@ -302,11 +302,14 @@ int gitignore_complete(int ai, struct rye_buf *lacking); /* NULL: adds it; 1: so
 /* guard.c: what a model is given of a result: what it says, without header lines. New. Pure. */
 json_t *guard_clean(const json_t *envelope);
 
+/* Bytes at least that a tool or a server sent and no process has kept; 0: all are there. */
+size_t guard_lost(const json_t *envelope);
 #define GUARD_LIMIT 2400 /* bytes */
 #define GUARD_LIMIT_FULL 1200 /* when three quarters of the context are used */
 struct guard_ask {
 	struct artifact artifact;
 	const json_t *result; /* cleaned */
+	size_t lost; /* guard_lost of the reply */
 	double context_used; /* 0 to 1 */
 	bool whole; /* <runtime truncate_tool_results="false"/> */
 	const char *where; /* a directory with the artifacts by key, for the note; NULL: the blob's */
