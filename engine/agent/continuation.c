@@ -168,52 +168,61 @@ static int continued_open(struct agent *agent, const char *id, struct record *re
 	return ret->dir < 0 ? -(int)err->code : 0;
 }
 
-static int continued_system(void *arg, const struct chronicle_line *line)
-{
-	struct continued *past = arg;
+/* A transcript that is read: nothing of it counts before it was found to be what its thread wrote. */
+struct continued_walk {
+	struct messages *messages;
+	json_t *system;
+};
 
-	if (strcmp(line->type, "system_prompt") != 0)
-		return 0;
-	past->system = json_incref(json_object_get(line->payload, "text"));
-	return 1;
+static int continued_line(void *arg, const struct chronicle_line *line)
+{
+	struct continued_walk *walk = arg;
+
+	if (!walk->system && !strcmp(line->type, "system_prompt"))
+		walk->system = json_incref(json_object_get(line->payload, "text"));
+	return messages_event(walk->messages, line);
 }
 
 /* Of the newest one: with what its messages were sent. */
-static void continued_sent(const struct record *record, struct rye_span text,
-			   struct continued *past)
+static void continued_sent(const struct record *record, json_t *system, struct continued *past)
 {
 	past->kept = !capabilities_md_read(record, &past->tools, NULL);
-	chronicle_each(text, continued_system, past, NULL);
+	past->system = json_incref(system);
+}
+
+static int continued_read(const struct record *record, const char *head, json_t **ret_own,
+			  json_t **ret_system, struct rye_err *err)
+{
+	struct continued_walk walk = { .messages = messages_begin(true) };
+	const struct chronicle_hearer hearer = { continued_line, &walk };
+	struct chronicle_check check = { .code = RYE_OK };
+	int r, end;
+
+	if (!walk.messages)
+		return memory_fail(err);
+	r = chronicle_audit(record, *head ? head : NULL, &hearer, &check, err);
+	if (!r && check.code != RYE_OK)
+		r = rye_fail(err, check.code, "%s", check.why.msg);
+	end = messages_end(walk.messages, ret_own, r ? NULL : err);
+	*ret_system = walk.system;
+	return r ? r : end;
 }
 
 /* Its messages, in front of all; only of a transcript that is what its thread wrote. */
 static int continued_messages(const struct record *record, struct continued *past,
 			      struct rye_err *err)
 {
-	auto_json json_t *doc = NULL;
-	auto_blob struct rye_blob *text = NULL;
-	struct chronicle_check check;
-	struct rye_span signed_text;
-	json_t *own = NULL;
-	const char *head;
+	auto_json json_t *doc = NULL, *system = NULL, *read = NULL;
+	json_t *own;
 	int r = thread_json_read(record, &doc, err);
 
 	if (!r)
-		r = chronicle_text(record, &text, err);
+		r = continued_read(record, json_str(doc, "transcript_head"), &read, &system, err);
 	if (r)
 		return rye_wrap(err, "thread %s cannot be continued", record->id);
-	head = json_str(doc, "transcript_head");
-	chronicle_check(record, (struct rye_span){ text->data, text->len }, *head ? head : NULL,
-			&check);
-	if (check.code != RYE_OK)
-		return rye_fail(err, check.code, "thread %s cannot be continued: %s", record->id,
-				check.why.msg);
-	signed_text = (struct rye_span){ text->data, check.signed_len };
-	r = messages_replay(signed_text, &own, err);
-	if (r)
-		return r;
+	own = steal(&read);
 	if (!json_array_size(past->all))
-		continued_sent(record, signed_text, past);
+		continued_sent(record, system, past);
 	json_array_extend(own, past->all);
 	json_decref(past->all);
 	past->all = own;

@@ -306,7 +306,6 @@ int fact_integrity(const struct facts_look *look, struct rye_buf *out, struct ry
 {
 	auto_close int ai = facts_ai(look->facts, err);
 	const struct record record = facts_record(look, ai);
-	auto_blob struct rye_blob *text = NULL;
 	auto_json json_t *doc = NULL;
 	struct chronicle_check check;
 	struct rye_err why = { 0 };
@@ -322,18 +321,9 @@ int fact_integrity(const struct facts_look *look, struct rye_buf *out, struct ry
 		buf_adds(out, "unsigned\n");
 		return 0;
 	}
-	r = chronicle_text(&record, &text, &why);
-	if (r == -(int)RYE_TOO_BIG) {
-		buf_addf(out, "bad: %s\n", why.msg);
-		return 0;
-	}
-	if (r) {
-		if (err)
-			*err = why;
+	r = chronicle_audit(&record, json_str(doc, "transcript_head"), NULL, &check, err);
+	if (r)
 		return r;
-	}
-	chronicle_check(&record, (struct rye_span){ text->data, text->len },
-			json_str(doc, "transcript_head"), &check);
 	put_check(look, &check, out);
 	return 0;
 }

@@ -25,6 +25,7 @@ struct facts_story {
 	json_t *open; /* {call id: the directory of its files}: calls without a result */
 	bool answered;
 	size_t calls; /* of this turn */
+	size_t kept; /* bytes of lines that are in doc */
 };
 
 static void story_append(json_t *object, const char *key, const char *text)
@@ -151,14 +152,20 @@ static int hear_line(void *arg, const struct chronicle_line *line)
 		{ "tool_call_start", heard_call },
 	};
 
+	struct facts_story *story = arg;
+
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (!strcmp(line->type, rows[i].type))
-			rows[i].fn(arg, line->payload);
+		if (!strcmp(line->type, rows[i].type)) {
+			story->kept += line->text.len;
+			if (story->kept <= RYE_BUF_CAP)
+				rows[i].fn(story, line->payload);
+		}
 	return 0;
 }
 
-static int story_parse(struct rye_span text, json_t **ret, struct rye_err *err)
+static int story_parse(const struct facts_look *look, json_t **ret, struct rye_err *err)
 {
+	const struct record record = facts_record(look, -1);
 	unsigned long since = memory_failures();
 	auto_json json_t *open = json_object();
 	auto_json json_t *doc = json_object();
@@ -166,7 +173,11 @@ static int story_parse(struct rye_span text, json_t **ret, struct rye_err *err)
 	int r;
 
 	json_object_set_new(doc, "turns", story.turns);
-	r = memory_result(since, chronicle_each(text, hear_line, &story, err), err);
+	r = memory_result(since, chronicle_every(&record, hear_line, &story, err), err);
+	if (!r && story.kept > RYE_BUF_CAP)
+		r = rye_fail(err, RYE_TOO_BIG,
+			     "what was said in thread %s alone has %zu MiB, wanted at most %u",
+			     look->id, story.kept >> 20, RYE_BUF_CAP >> 20);
 	if (!r)
 		*ret = steal(&doc);
 	return r;
@@ -184,9 +195,8 @@ static int story_text(const struct facts_look *look, struct rye_blob **ret, stru
 /* A new reference to a document that nothing changes. */
 static int story_of(const struct facts_look *look, json_t **ret, struct rye_err *err)
 {
-	auto_blob struct rye_blob *text = NULL;
 	struct facts *facts = look->facts;
-	struct stat st;
+	struct stat st, after;
 	int r;
 
 	if (fstatat(look->thread.dir, "transcript.jsonl", &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -199,13 +209,12 @@ static int story_of(const struct facts_look *look, json_t **ret, struct rye_err 
 	}
 	if (*ret)
 		return 0;
-	r = story_text(look, &text, err);
-	if (!r)
-		r = story_parse((struct rye_span){ text->data, text->len }, ret, err);
+	r = story_parse(look, ret, err);
 	if (r)
 		return r;
 	/* what has grown since belongs to a later look */
-	if ((uint64_t)st.st_size == text->len) {
+	if (!fstatat(look->thread.dir, "transcript.jsonl", &after, AT_SYMLINK_NOFOLLOW) &&
+	    stat_same(&st, &after)) {
 		GUARD(&facts->lock);
 		json_decref(facts->story);
 		facts->story = json_incref(*ret);
@@ -260,15 +269,18 @@ uint64_t fact_messages_state(const struct facts_look *look)
 
 int fact_messages(const struct facts_look *look, struct rye_buf *out, struct rye_err *err)
 {
-	auto_blob struct rye_blob *text = NULL;
-	auto_json json_t *messages = NULL;
-	int r = story_text(look, &text, err);
+	const struct record record = facts_record(look, -1);
+	auto_json json_t *list = NULL;
+	struct messages *messages = messages_begin(false);
+	int r, end;
 
-	if (!r)
-		r = messages_of((struct rye_span){ text->data, text->len }, &messages, err);
-	if (!r)
-		json_pretty(out, messages);
-	return r;
+	if (!messages)
+		return memory_fail(err);
+	r = chronicle_every(&record, messages_event, messages, err);
+	end = messages_end(messages, &list, r ? NULL : err);
+	if (!r && !end)
+		json_pretty(out, list);
+	return r ? r : end;
 }
 
 static void story_entry_path(const struct facts_look *look, struct rye_buf *path)

@@ -41,39 +41,63 @@ struct chronicle {
 
 /* ---- reading ---- */
 
-static int each_line(struct rye_span text, size_t number, chronicle_fn fn, void *arg,
+struct chronicle_each {
+	chronicle_fn fn;
+	void *arg;
+	size_t number; /* of the line */
+};
+
+static int each_line(const struct lines *lines, struct rye_span text, struct chronicle_each *each,
 		     struct rye_err *err)
 {
-	struct chronicle_line line = { .text = text, .number = number };
+	struct chronicle_line line = { .text = text, .number = each->number };
 	auto_json json_t *doc = NULL;
-	int r = record_parse(text, JSON_LOAD_LAST_WINS | JSON_LOAD_NUL, "line", &doc, err);
+	int r = record_parse(text, JSON_LOAD_LAST_WINS | JSON_LOAD_NUL, "line", &doc,
+			     lines->whole ? err : NULL);
 
 	if (r == -(int)RYE_IO)
 		return r;
+	/* without its newline: a process was killed while it wrote this */
+	if (r && !lines->whole)
+		return 0;
 	if (r)
-		return rye_fail(err, RYE_UNPARSABLE, "Corrupt transcript at line %zu", number);
+		return rye_fail(err, RYE_UNPARSABLE, "Corrupt transcript at line %zu",
+				each->number);
 	line.timestamp = json_number_value(json_object_get(doc, "timestamp"));
 	line.thread_id = json_str(doc, "thread_id");
 	line.type = json_str(doc, "event_type");
 	line.payload = json_object_get(doc, "payload");
-	return fn(arg, &line);
+	return each->fn(each->arg, &line);
+}
+
+static int each_of(struct lines *lines, struct chronicle_each *each, struct rye_err *err)
+{
+	struct rye_span text;
+	int r = 0, more = 0;
+
+	while (!r && (more = lines_next(lines, &text, err)) > 0) {
+		each->number++;
+		r = each_line(lines, text, each, err);
+	}
+	return r ? r : more;
 }
 
 int chronicle_each(struct rye_span text, chronicle_fn fn, void *arg, struct rye_err *err)
 {
-	struct rye_span line;
-	int r = 0;
+	struct chronicle_each each = { fn, arg, 0 };
+	struct lines lines;
 
-	for (size_t number = 1; !r && text.len; number++) {
-		bool whole = memchr(text.ptr, '\n', text.len);
+	lines_of(&lines, text);
+	return each_of(&lines, &each, err);
+}
 
-		span_line(&text, &line);
-		r = each_line(line, number, fn, arg, whole ? err : NULL);
-		/* a process was killed while it wrote this */
-		if (!whole && r == -(int)RYE_UNPARSABLE)
-			r = 0;
-	}
-	return r;
+int chronicle_every(const struct record *record, chronicle_fn fn, void *arg, struct rye_err *err)
+{
+	__attribute__((cleanup(lines_done))) struct lines lines = { .fd = -1 };
+	struct chronicle_each each = { fn, arg, 0 };
+	int r = lines_open(&lines, record, err);
+
+	return r ? r : each_of(&lines, &each, err);
 }
 
 bool chronicle_point(const json_t *payload, struct chronicle_point *ret)
@@ -175,12 +199,19 @@ static int sync_begin(struct chronicle *chronicle, const struct story *story, st
 
 /* ---- opening ---- */
 
-static int find_head(void *arg, const struct chronicle_line *line)
+static int find_head(struct chronicle *chronicle, struct rye_span text, size_t number,
+		     struct rye_err *err)
 {
-	struct chronicle *chronicle = arg;
+	auto_json json_t *doc = NULL;
 	struct chronicle_point point;
+	int r = record_parse(text, JSON_LOAD_LAST_WINS | JSON_LOAD_NUL, "line", &doc, err);
 
-	if (!strcmp(line->type, "checkpoint") && chronicle_point(line->payload, &point))
+	if (r)
+		return r == -(int)RYE_IO ? r :
+					   rye_fail(err, RYE_UNPARSABLE,
+						    "Corrupt transcript at line %zu", number);
+	if (!strcmp(json_str(doc, "event_type"), "checkpoint") &&
+	    chronicle_point(json_object_get(doc, "payload"), &point))
 		snprintf(chronicle->head, sizeof(chronicle->head), "%s", point.hash);
 	return 0;
 }
@@ -188,15 +219,9 @@ static int find_head(void *arg, const struct chronicle_line *line)
 /* What a killed process has left of its last line goes out of the way, and is kept. */
 static int drop_torn(struct chronicle *chronicle, struct rye_span text, struct rye_err *err)
 {
-	const char *last = text.len ? memrchr(text.ptr, '\n', text.len) : NULL;
-	size_t whole = last ? (size_t)(last + 1 - text.ptr) : 0;
-	int r;
+	int r = record_put(chronicle->record->dir, TORN_FILE, text, err);
 
-	chronicle->size = whole;
-	if (whole == text.len)
-		return 0;
-	r = record_put(chronicle->record->dir, TORN_FILE, span_skip(text, whole), err);
-	if (!r && ftruncate(chronicle->fd, (off_t)whole) < 0)
+	if (!r && ftruncate(chronicle->fd, (off_t)chronicle->size) < 0)
 		r = rye_fail_sys(err, errno, "cannot mend %.700s/" TRANSCRIPT_FILE,
 				 chronicle->record->id);
 	return r;
@@ -204,19 +229,19 @@ static int drop_torn(struct chronicle *chronicle, struct rye_span text, struct r
 
 static int take_text(struct chronicle *chronicle, struct rye_err *err)
 {
-	auto_blob struct rye_blob *blob = NULL;
+	__attribute__((cleanup(lines_done))) struct lines lines = { .fd = -1 };
 	struct rye_span text;
-	int r = io_read_fd(chronicle->fd, RYE_BUF_CAP, &blob, NULL);
+	size_t number = 0;
+	int more = 0, r = lines_open(&lines, chronicle->record, err);
 
-	if (r < 0)
-		return chronicle_unread(chronicle->record, r, err);
-	text = (struct rye_span){ blob->data, blob->len };
-	r = drop_torn(chronicle, text, err);
-	if (r)
-		return r;
-	text.len = chronicle->size;
-	sha_run_add(chronicle->run, text);
-	return chronicle_each(text, find_head, chronicle, err);
+	while (!r && (more = lines_next(&lines, &text, err)) > 0) {
+		if (!lines.whole)
+			return drop_torn(chronicle, text, err);
+		sha_run_add(chronicle->run, (struct rye_span){ text.ptr, text.len + 1 });
+		chronicle->size = lines.at;
+		r = find_head(chronicle, text, ++number, err);
+	}
+	return r ? r : more;
 }
 
 int chronicle_open(const struct record *record, struct chronicle **ret, struct rye_err *err)
@@ -331,6 +356,8 @@ static int append_refuse(const struct chronicle *chronicle, const char *type, ui
 			(unsigned)((len ? len : RYE_BUF_CAP) >> 20), limit);
 }
 
+#define ENDING_MAX (64u << 10)
+
 static int append_event(struct chronicle *chronicle, const char *type, json_t *payload, bool ending,
 			struct rye_err *err)
 {
@@ -339,6 +366,7 @@ static int append_event(struct chronicle *chronicle, const char *type, json_t *p
 	uint64_t before = strcmp(type, "token_delta") != 0 ? 0 : chronicle->heard;
 	auto_buf struct rye_buf line = RYE_BUF_INIT;
 	auto_json json_t *doc = json_object();
+	uint64_t room;
 	int r;
 
 	json_set(doc, "timestamp", json_real((double)record_now(record) / 1e6));
@@ -349,7 +377,10 @@ static int append_event(struct chronicle *chronicle, const char *type, json_t *p
 	buf_addc(&line, '\n');
 	if (memory_check(since, err))
 		return -(int)RYE_IO;
-	if (line.failed || chronicle->size + line.len > (ending ? RYE_BUF_CAP : TRANSCRIPT_MAX))
+	/* of a longer one, which another program has written, the end can be told all the same */
+	room = ending ? MAX_OF((uint64_t)RYE_BUF_CAP, chronicle->size + ENDING_MAX) :
+			TRANSCRIPT_MAX;
+	if (line.failed || chronicle->size + line.len > room)
 		return append_refuse(chronicle, type, line.failed ? 0 : before + line.len, err);
 	r = append_line(chronicle, (struct rye_span){ line.data, line.len }, err);
 	chronicle->heard = strcmp(type, "token_delta") != 0 ? 0 : before + line.len;

@@ -17,8 +17,12 @@
 
 struct chronicle_audit {
 	const struct record *record;
-	struct rye_span text; /* all of it */
+	struct lines lines;
+	struct rye_span text; /* all of it, unless it is a file */
 	struct rye_span line; /* the one that is looked at */
+	chronicle_fn fn; /* gets each line; or NULL */
+	void *arg;
+	size_t number, corrupt; /* of the line; of the first that is no JSON, or 0 */
 	struct sha_run *run; /* of all before it */
 	struct chronicle_check *check;
 	bool saw_head; /* a checkpoint is the one that was asked for */
@@ -45,24 +49,16 @@ static int audit_fail(struct chronicle_audit *audit, enum rye_code code, const c
 	return rye_fail(&audit->check->why, code, "%s at turn %" PRId64, what, turn);
 }
 
-static size_t line_offset(const struct chronicle_audit *audit)
-{
-	return (size_t)(audit->line.ptr - audit->text.ptr);
-}
-
 /* Where it says that it stands, and over what stands before it. */
 static int audit_hash(struct chronicle_audit *audit, const struct chronicle_point *point)
 {
-	size_t offset = line_offset(audit);
-	char hash[SHA_HEX];
+	uint64_t offset = audit->lines.begin;
+	char hash[SHA_HEX] = "";
 
 	if ((uint64_t)point->offset == offset)
 		sha_run_hex(audit->run, hash);
-	else
-		sha256_hex((struct rye_span){ audit->text.ptr,
-					      (size_t)MIN_OF((uint64_t)point->offset,
-							     audit->text.len) },
-			   hash);
+	else if (lines_digest(&audit->lines, audit->text, (uint64_t)point->offset, hash))
+		return memory_fail(&audit->check->why);
 	if (strcmp(hash, point->hash) != 0)
 		return audit_fail(audit, RYE_MODIFIED, "Content hash mismatch", point->turn);
 	if ((uint64_t)point->offset != offset)
@@ -102,7 +98,7 @@ static int audit_point(struct chronicle_audit *audit, const struct chronicle_poi
 	check->checkpoints++;
 	check->turn = point->turn;
 	check->tail = false;
-	check->signed_len = line_offset(audit) + audit->line.len + 1;
+	check->signed_len = audit->lines.at;
 	snprintf(check->head, sizeof(check->head), "%s", point->hash);
 	audit->saw_head |= audit->head && !strcmp(audit->head, check->head);
 	/* what was unsigned up to here is covered now */
@@ -118,6 +114,22 @@ static void audit_event(struct chronicle_audit *audit, const char *type)
 		audit->check->code = RYE_UNCOVERED;
 }
 
+static int audit_tell(struct chronicle_audit *audit, const json_t *doc)
+{
+	const struct chronicle_line line = {
+		.timestamp = json_number_value(json_object_get(doc, "timestamp")),
+		.thread_id = json_str(doc, "thread_id"),
+		.type = json_str(doc, "event_type"),
+		.payload = json_object_get(doc, "payload"),
+		.number = audit->number,
+		.text = audit->line,
+	};
+
+	if (!doc && !audit->corrupt)
+		audit->corrupt = audit->number;
+	return doc && audit->fn ? audit->fn(audit->arg, &line) : 0;
+}
+
 static int audit_line(struct chronicle_audit *audit)
 {
 	auto_json json_t *doc =
@@ -131,22 +143,22 @@ static int audit_line(struct chronicle_audit *audit)
 	if (!strcmp(type, "checkpoint") && chronicle_point(json_object_get(doc, "payload"), &point))
 		return audit_point(audit, &point);
 	audit_event(audit, type);
-	return 0;
+	return audit_tell(audit, doc);
 }
 
 static int audit_lines(struct chronicle_audit *audit)
 {
-	struct rye_span rest = audit->text;
-	int r = 0;
+	int more = 0, r = 0;
 
-	while (!r && rest.len && memchr(rest.ptr, '\n', rest.len)) {
-		span_line(&rest, &audit->line);
+	while (!r && (more = lines_next(&audit->lines, &audit->line, &audit->check->why)) > 0 &&
+	       audit->lines.whole) {
+		audit->number++;
 		r = audit_line(audit);
 		sha_run_add(audit->run, (struct rye_span){ audit->line.ptr, audit->line.len + 1 });
 	}
 	/* a line that a killed process has not finished */
-	audit->check->tail |= rest.len > 0;
-	return r;
+	audit->check->tail |= more > 0 && !r;
+	return r ? r : MIN_OF(more, 0);
 }
 
 static int audit_end(struct chronicle_audit *audit)
@@ -160,30 +172,53 @@ static int audit_end(struct chronicle_audit *audit)
 		return rye_fail(&check->why, RYE_UNSIGNED, "No checkpoint");
 	if (check->code != RYE_OK)
 		return rye_fail(&check->why, RYE_UNCOVERED,
-				"Unsigned content after last checkpoint (%zu bytes after turn "
-				"%" PRId64 ")",
-				audit->text.len - check->signed_len, check->turn);
+				"Unsigned content after last checkpoint (%" PRIu64
+				" bytes after turn %" PRId64 ")",
+				audit->lines.len - check->signed_len, check->turn);
 	return 0;
+}
+
+static void audit_all(struct chronicle_audit *audit, struct chronicle_check *ret)
+{
+	unsigned long since = memory_failures();
+	int r;
+
+	*ret = (struct chronicle_check){ .code = RYE_OK };
+	audit->check = ret;
+	audit->run = sha_run_new();
+	r = audit->run ? audit_lines(audit) : memory_fail(&ret->why);
+	if (!r)
+		r = audit_end(audit);
+	r = memory_result(since, r, &ret->why);
+	ret->code = (enum rye_code) - r;
+	sha_run_free(audit->run);
 }
 
 void chronicle_check(const struct record *record, struct rye_span text, const char *head,
 		     struct chronicle_check *ret)
 {
-	struct chronicle_audit audit = { .record = record,
-					 .text = text,
-					 .run = sha_run_new(),
-					 .check = ret,
-					 .head = head };
-	unsigned long since = memory_failures();
-	int r;
+	struct chronicle_audit audit = { .record = record, .text = text, .head = head };
 
-	*ret = (struct chronicle_check){ .code = RYE_OK };
-	r = audit.run ? audit_lines(&audit) : memory_fail(&ret->why);
+	lines_of(&audit.lines, text);
+	audit_all(&audit, ret);
+}
+
+int chronicle_audit(const struct record *record, const char *head,
+		    const struct chronicle_hearer *hearer, struct chronicle_check *ret,
+		    struct rye_err *err)
+{
+	struct chronicle_audit audit = { .record = record,
+					 .head = head,
+					 .fn = hearer ? hearer->fn : NULL,
+					 .arg = hearer ? hearer->arg : NULL };
+	int r = lines_open(&audit.lines, record, err);
+
 	if (!r)
-		r = audit_end(&audit);
-	r = memory_result(since, r, &ret->why);
-	ret->code = (enum rye_code) - r;
-	sha_run_free(audit.run);
+		audit_all(&audit, ret);
+	lines_done(&audit.lines);
+	if (!r && hearer && ret->code == RYE_OK && audit.corrupt)
+		r = rye_fail(err, RYE_UNPARSABLE, "Corrupt transcript at line %zu", audit.corrupt);
+	return r;
 }
 
 void chronicle_check_line(const struct chronicle_check *check, char *line, size_t size)

@@ -4,6 +4,7 @@
  */
 #include "record/record_inner.h"
 
+#include "bounds.h"
 #include "memory.h"
 #include "scope.h"
 #include "str.h"
@@ -16,6 +17,8 @@ struct messages {
 	json_t *answer; /* borrowed: that answer, until its calls are put in */
 	const json_t *input; /* the last input, while no answer followed */
 	bool replay; /* with what a provider takes back */
+	size_t kept; /* bytes of lines whose texts are in the list */
+	unsigned long since; /* failures of memory before it */
 };
 
 static void on_input(struct messages *m, const json_t *payload)
@@ -83,7 +86,17 @@ static void on_result(struct messages *m, const json_t *payload)
 	json_array_append_new(m->list, result);
 }
 
-static int messages_event(void *arg, const struct chronicle_line *line)
+struct messages *messages_begin(bool replay)
+{
+	unsigned long since = memory_failures();
+	struct messages *m = calloc(1, sizeof(*m));
+
+	if (m)
+		*m = (struct messages){ .list = json_array(), .replay = replay, .since = since };
+	return m;
+}
+
+int messages_event(void *messages, const struct chronicle_line *line)
 {
 	static const struct {
 		const char *type;
@@ -94,39 +107,38 @@ static int messages_event(void *arg, const struct chronicle_line *line)
 		{ "tool_call_start", on_call },
 		{ "tool_call_result", on_result },
 	};
+	struct messages *m = messages;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (!strcmp(line->type, rows[i].type))
-			rows[i].fn(arg, line->payload);
+		if (!strcmp(line->type, rows[i].type)) {
+			m->kept += line->text.len;
+			/* what is beyond is counted only: the whole is refused in the end */
+			if (m->kept <= RYE_BUF_CAP)
+				rows[i].fn(m, line->payload);
+		}
 	return 0;
 }
 
-static int messages_read(struct rye_span text, bool replay, json_t **ret, struct rye_err *err)
+int messages_end(struct messages *m, json_t **ret, struct rye_err *err)
 {
-	unsigned long since = memory_failures();
-	struct messages m = { .list = json_array(), .replay = replay };
-	int r = chronicle_each(text, messages_event, &m, err);
+	json_t *list = m->list;
+	int r = 0;
 
-	json_decref((json_t *)m.input);
+	json_decref((json_t *)m->input);
 	/* a call that is still under way has no result yet, and is shown so */
-	if (replay)
-		messages_pair(m.list);
-	r = memory_result(since, r, err);
+	if (m->replay)
+		messages_pair(list);
+	if (m->kept > RYE_BUF_CAP)
+		r = rye_fail(err, RYE_TOO_BIG,
+			     "the conversation alone has %zu MiB, wanted at most %u", m->kept >> 20,
+			     RYE_BUF_CAP >> 20);
+	r = memory_result(m->since, r, err);
+	free(m);
 	if (r)
-		json_decref(m.list);
+		json_decref(list);
 	else
-		*ret = m.list;
+		*ret = list;
 	return r;
-}
-
-int messages_of(struct rye_span text, json_t **ret, struct rye_err *err)
-{
-	return messages_read(text, false, ret, err);
-}
-
-int messages_replay(struct rye_span text, json_t **ret, struct rye_err *err)
-{
-	return messages_read(text, true, ret, err);
 }
 
 /* ---- trimming ---- */

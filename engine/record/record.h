@@ -203,11 +203,14 @@ typedef int (*chronicle_fn)(void *arg, const struct chronicle_line *line); /* no
  * a last one without a newline, which is left out.
  */
 int chronicle_each(struct rye_span text, chronicle_fn fn, void *arg, struct rye_err *err);
+/* The same of the file, however long: a line of it is in memory. */
+int chronicle_every(const struct record *record, chronicle_fn fn, void *arg, struct rye_err *err);
 
 /* chronicle_check.c: is a transcript what its thread wrote? Pure but for the trust store. */
 struct chronicle_check {
 	enum rye_code code; /* RYE_OK: intact, maybe with a tail; RYE_UNSIGNED: no checkpoint */
-	size_t checkpoints, signed_len; /* signed_len: the end of the last checkpoint's line */
+	size_t checkpoints;
+	uint64_t signed_len; /* the end of the last checkpoint's line */
 	bool tail; /* known terminal events behind it: not signed, not to be rebuilt from */
 	int64_t turn; /* of the last checkpoint */
 	char head[SHA_HEX]; /* of the last checkpoint */
@@ -216,6 +219,15 @@ struct chronicle_check {
 /* head: transcript_head of the verified thread.json, or NULL: a cut then cannot be told. */
 void chronicle_check(const struct record *record, struct rye_span text, const char *head,
 		     struct chronicle_check *ret);
+/* The same of the file, a line at a time; hearer (or NULL) gets the lines that were looked at, and believes
+ * them if ret->code is RYE_OK in the end. Fails where the file cannot be read. */
+struct chronicle_hearer {
+	chronicle_fn fn;
+	void *arg;
+};
+int chronicle_audit(const struct record *record, const char *head,
+		    const struct chronicle_hearer *hearer, struct chronicle_check *ret,
+		    struct rye_err *err);
 /* "ok 3 checkpoints", "unsigned", "bad: Content hash mismatch at turn 2". */
 void chronicle_check_line(const struct chronicle_check *check, char *line, size_t size);
 
@@ -230,12 +242,14 @@ int seal_put(const struct seal *seal, int64_t turn, struct rye_err *err);
 int seal_check(const struct seal *seal, int64_t *ret_turn, struct rye_err *err);
 
 /*
- * messages.c: the conversation again, of the signed part of a transcript: [{role, content, tool_calls:
- * [{name, id, input}]?, tool_call_id?}]; messages_replay: with a provider's own form, `raw`, and `is_error`,
- * and one result for each call.
+ * messages.c: the conversation again, of the lines of a transcript: [{role, content, tool_calls: [{name, id,
+ * input}]?, tool_call_id?}]; replay: with a provider's own form, `raw`, and `is_error`, and one result for each
+ * call. Of lines of RYE_BUF_CAP at most. NULL: no memory; `end` frees.
  */
-int messages_of(struct rye_span text, json_t **ret, struct rye_err *err);
-int messages_replay(struct rye_span text, json_t **ret, struct rye_err *err);
+struct messages;
+struct messages *messages_begin(bool replay);
+int messages_event(void *messages, const struct chronicle_line *line);
+int messages_end(struct messages *messages, json_t **ret, struct rye_err *err);
 /*
  * The newest ones of at most `tokens` (four bytes each), from a user's message on; calls and results stay
  * together. If what follows the last of these is too long, turns in between are left out. A new array.

@@ -58,6 +58,28 @@ void messages_pair(json_t *list);
  * was said, and is no part of the conversation. */
 bool answer_is_said(const json_t *payload);
 
+/*
+ * chronicle_lines.c: a transcript line by line.
+ */
+struct lines {
+	const struct record *record; /* of a file */
+	int fd; /* -1: all of it is in rest */
+	uint64_t len, left; /* of all of it; of the file, not read yet */
+	uint64_t begin, at; /* where the last line begins, where the next one does */
+	bool whole; /* the last line has its newline */
+	struct rye_span rest;
+	char *room; /* of rest, for a file; owned */
+	size_t size;
+};
+void lines_of(struct lines *lines, struct rye_span text);
+/* As far as the file is long now; lines_done also when that fails. */
+int lines_open(struct lines *lines, const struct record *record, struct rye_err *err);
+void lines_done(struct lines *lines);
+/* 1: a line without its newline, borrowed until the next call; 0: the end; or an error. */
+int lines_next(struct lines *lines, struct rye_span *ret, struct rye_err *err);
+/* Of the first bytes, which are read again; text: of what is no file. -ENOMEM. */
+int lines_digest(const struct lines *lines, struct rye_span text, uint64_t upto, char ret[SHA_HEX]);
+
 /* A call of an answer, which was never begun. */
 int chronicle_begin_call(struct chronicle *chronicle, const json_t *block, struct rye_err *err);
 /* A call's result that says why there is none: part of the end. */

@@ -304,14 +304,27 @@ is "another mount tells the same times" "$(times)" "$(cat "$T/times")"
 id=$(one 'directive:lane_work')
 D=$X/$id
 is "one more thread" "$(timeout 30 cat "$D/wait")" completed
-truncate -s 100M "$P/.ai/state/threads/$id/transcript.jsonl"
-has "it is not called unsigned" "$(cat "$D/integrity")" "bad: $id/transcript.jsonl has more than 64 MiB"
+real=$P/.ai/state/threads/$id/transcript.jsonl
+cp "$real" "$T/short"
+said=$(jq length "$D/messages.json")
+"$PY" - "$id" >>"$real" <<'PY'
+import json, sys
+text = "w" * (1 << 20)
+for _ in range(70):
+    print(json.dumps({"thread_id": sys.argv[1], "event_type": "token_delta", "payload": {"text": text}}))
+PY
+has "all of it is looked at" "$(cat "$D/integrity")" "bad: Unsigned content after last checkpoint (734"
+is "and what was said is told" "$(jq length "$D/messages.json")" "$said"
+ok "turn by turn, too" eval 'ls "$D/turns" | grep -qx 001'
+cp "$T/short" "$real"
+truncate -s 200M "$real"
+has "it is not called unsigned" "$(cat "$D/integrity")" "bad: $id/transcript.jsonl has a line of more than 64 MiB"
 errno "it is not taken apart" EFBIG cat "$D/messages.json"
-has "and the reader is told why" "$(cat "$M/.ryefs/errors")" "messages.json" "has more than 64 MiB: it is shown as it is"
-is "it is shown whole" "$(wc -c <"$D/transcript.jsonl")" $((100 << 20))
+has "and the reader is told why" "$(cat "$M/.ryefs/errors")" "messages.json" "has a line of more than 64 MiB"
+is "it is shown whole" "$(wc -c <"$D/transcript.jsonl")" $((200 << 20))
 ok "its directory is listed" eval 'ls "$D" | grep -qx messages.json'
 errno "it cannot be gone on with" EFBIG bash -c "echo resume more > $D/ctl"
-has "which says why" "$(cat "$D/ctl")" "has more than 64 MiB"
-has "the command line, too" "$(run threads show "$id")" "bad: $id/transcript.jsonl has more than 64 MiB"
+has "which says why" "$(cat "$D/ctl")" "has a line of more than 64 MiB"
+has "the command line, too" "$(run threads show "$id")" "bad: $id/transcript.jsonl has a line of more than 64 MiB"
 
 finish

@@ -4,6 +4,7 @@
  * the entry made of it are UTF-8, and what is cut from it begins with the user.
  */
 #include "fuzz/fuzz_record.h"
+#include "messages_read.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -9,6 +9,7 @@
  * for calls and results, which are told here by themselves. RYE_ROUNDS: how many. RYE_SEED replays a run.
  */
 #include "provider_script.h"
+#include "messages_read.h"
 #include "told.h"
 #include "random_steps.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a thread leaves behind: signed documents, the transcript and what breaks it, results. */
 #include "record_place.h"
+#include "messages_read.h"
 #include "told.h"
 #include "rye_json.h"
 
@@ -585,8 +586,6 @@ static void a_story_is_a_knowledge_entry(void **state)
 	assert_string_equal(json_str(item->meta, "status"), "running");
 }
 
-/* ---- results ---- */
-
 static void cleaned_results(void **state)
 {
 	auto_json json_t *reply = json_loads(
@@ -666,37 +665,6 @@ static void thread_T25_large_results(void **state)
 	assert_refused(&told_err, RYE_NOT_FOUND,
 		       record_artifact(&talk->r.record, "c1", &blob, &told_err));
 	free(big);
-}
-
-/* What was cut where it was taken is not all there is: the model is told. */
-static void results_that_were_cut(void **state)
-{
-	struct talk *talk = *state;
-	auto_free char *words = test_long(GUARD_LIMIT + 1);
-	auto_json json_t *reply = json_pack("{s:s, s:{s:s, s:b, s:i}}", "status", "success", "data",
-					    "stdout", words, "truncated", 1, "stdout_bytes", 9000);
-	json_t *data = json_object_get(reply, "data");
-	auto_buf struct rye_buf out = RYE_BUF_INIT;
-	auto_json json_t *clean = guard_clean(reply), *brief = json_string("brief");
-	struct guard_ask ask = { .artifact = { "c9", "t", 1, 0 },
-				 .result = clean,
-				 .lost = guard_lost(reply) };
-
-	assert_int_equal(ask.lost, 9000 - GUARD_LIMIT - 1);
-	assert_works(&told_err, guard_put(&talk->r.record, &ask, &out, &told_err));
-	assert_true(out.len <= GUARD_LIMIT);
-	assert_ptr_equal(strstr(out.data, "[2401 bytes of at least 9000: the rest was cut and is "
-					  "lost; what was kept is .ai/state/objects/blobs/"),
-			 out.data);
-	buf_clear(&out);
-	ask.result = brief;
-	assert_works(&told_err, guard_put(&talk->r.record, &ask, &out, &told_err));
-	assert_string_equal(out.data,
-			    "[5 bytes of at least 6604: the rest was cut and is lost]\nbrief");
-	json_object_set_new(data, "stdout_bytes", json_integer(3));
-	assert_int_equal(guard_lost(reply), 1);
-	json_object_del(data, "truncated");
-	assert_int_equal(guard_lost(reply), 0);
 }
 
 /* A long answer is in the store, and comes back as it was; bytes that are not its digest's are none. */
@@ -821,7 +789,6 @@ int main(void)
 		TALK(a_story_is_a_knowledge_entry),
 		cmocka_unit_test(cleaned_results),
 		TALK(thread_T25_large_results),
-		TALK(results_that_were_cut),
 		TALK(long_answers),
 		TALK(results_of_all_shapes),
 		TALK(damaged_artifacts),

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* The conversation of a transcript: what is part of it, and what of it fits. */
 #include "record_place.h"
+#include "messages_read.h"
 #include "told.h"
 #include "rye_json.h"
 
 #include "bounds.h"
 #include "record/record_inner.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #define LINE(type, payload) "{\"event_type\":\"" type "\",\"payload\":{" payload "}}\n"
 #define SAID(text) LINE("cognition_in", "\"text\":\"" text "\",\"role\":\"user\"")
@@ -185,9 +190,126 @@ static void thread_T29_a_word_behind_many_turns(void **state)
 	}
 }
 
+/* What was cut where it was taken is not all there is: the model is told. */
+static void results_that_were_cut(void **state)
+{
+	auto_free char *words = calloc(1, GUARD_LIMIT + 2);
+	struct record_place r;
+	auto_json json_t *reply = NULL, *clean = NULL, *brief = json_string("brief");
+	auto_buf struct rye_buf out = RYE_BUF_INIT;
+	struct guard_ask ask = { .artifact = { "c9", "t", 1, 0 } };
+	json_t *data;
+
+	record_place_make(&r, RECORD_ID);
+	memset(words, 'w', GUARD_LIMIT + 1);
+	reply = json_pack("{s:s, s:{s:s, s:b, s:i}}", "status", "success", "data", "stdout", words,
+			  "truncated", 1, "stdout_bytes", 9000);
+	data = json_object_get(reply, "data");
+	ask.result = clean = guard_clean(reply);
+	ask.lost = guard_lost(reply);
+
+	assert_int_equal(ask.lost, 9000 - GUARD_LIMIT - 1);
+	assert_works(&told_err, guard_put(&r.record, &ask, &out, &told_err));
+	assert_true(out.len <= GUARD_LIMIT);
+	assert_ptr_equal(strstr(out.data, "[2401 bytes of at least 9000: the rest was cut and is "
+					  "lost; what was kept is .ai/state/objects/blobs/"),
+			 out.data);
+	buf_clear(&out);
+	ask.result = brief;
+	assert_works(&told_err, guard_put(&r.record, &ask, &out, &told_err));
+	assert_string_equal(out.data,
+			    "[5 bytes of at least 6604: the rest was cut and is lost]\nbrief");
+	json_object_set_new(data, "stdout_bytes", json_integer(3));
+	assert_int_equal(guard_lost(reply), 1);
+	json_object_del(data, "truncated");
+	assert_int_equal(guard_lost(reply), 0);
+	record_place_drop(&r);
+}
+
+/* A megabyte of what a model said bit by bit, as another program would write it. */
+static void add_deltas(const struct record_place *r, size_t n)
+{
+	static const char begin[] = "{\"thread_id\":\"" RECORD_ID
+				    "\",\"event_type\":\"token_delta\",\"payload\":{\"text\":\"";
+	auto_free char *line = malloc(1 << 20);
+	int fd = openat(r->dir, TRANSCRIPT_FILE, O_WRONLY | O_APPEND);
+
+	memset(line, 'w', 1 << 20);
+	memcpy(line, begin, sizeof(begin) - 1);
+	memcpy(line + (1 << 20) - 4, "\"}}\n", 4);
+	while (n--)
+		assert_int_equal(write(fd, line, 1 << 20), 1 << 20);
+	close(fd);
+}
+
+static long peak_mb(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_maxrss >> 10;
+}
+
+/* One that no thread of ours would write is checked, read and closed line by line. */
+static void a_long_transcript_is_read(void **state)
+{
+	const struct resumed next = { "t/next-1", "t/next", "more" };
+	struct chronicle_check check;
+	struct chronicle *t = NULL;
+	struct messages *messages = messages_begin(true);
+	const struct chronicle_hearer hearer = { messages_event, messages };
+	auto_json json_t *list = NULL;
+	struct record_place r;
+	long before;
+
+	record_place_make(&r, RECORD_ID);
+	assert_works(&told_err, chronicle_open(&r.record, &t, &told_err));
+	record_talk(&r, t);
+	chronicle_close(t);
+	before = peak_mb();
+	add_deltas(&r, 80);
+	assert_works(&told_err, chronicle_audit(&r.record, NULL, NULL, &check, &told_err));
+	assert_int_equal(check.code, RYE_UNCOVERED);
+	assert_works(&told_err, chronicle_open(&r.record, &t, &told_err));
+	assert_refused(&told_err, RYE_TOO_BIG,
+		       chronicle_event(t, "cognition_out", json_object(), &told_err));
+	assert_works(&told_err, chronicle_checkpoint(t, 9, &told_err));
+	assert_works(&told_err,
+		     chronicle_audit(&r.record, chronicle_head(t), &hearer, &check, &told_err));
+	chronicle_close(t);
+	assert_int_equal(check.code, RYE_OK);
+	assert_works(&told_err, messages_end(messages, &list, &told_err));
+	assert_string_equal(json_str(json_array_get(list, 0), "role"), "user");
+	assert_works(&told_err, chronicle_resumed(&r.record, &next, &told_err));
+	/* a line, its text, what it is parsed into */
+	assert_in_range(peak_mb() - before, 0, 24);
+	record_place_drop(&r);
+}
+
+/* Nor is a line of any length. */
+static void a_line_without_end(void **state)
+{
+	struct chronicle_check check;
+	struct record_place r;
+	int fd;
+
+	record_place_make(&r, RECORD_ID);
+	fd = openat(r.dir, TRANSCRIPT_FILE, O_WRONLY | O_CREAT, 0600);
+	assert_int_equal(ftruncate(fd, RYE_BUF_CAP * 2ll), 0);
+	close(fd);
+	assert_works(&told_err, chronicle_audit(&r.record, NULL, NULL, &check, &told_err));
+	assert_int_equal(check.code, RYE_TOO_BIG);
+	assert_string_equal(check.why.msg,
+			    RECORD_ID "/transcript.jsonl has a line of more than 64 MiB");
+	record_place_drop(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(results_that_were_cut),
+		cmocka_unit_test(a_long_transcript_is_read),
+		cmocka_unit_test(a_line_without_end),
 		cmocka_unit_test(a_full_transcript_can_end),
 		cmocka_unit_test(what_is_too_long_is_named),
 		cmocka_unit_test(messages_that_are_none),
