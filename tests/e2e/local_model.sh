@@ -36,7 +36,7 @@ unset RYE_SYSTEM_SPACES
 reply=$(run execute directive:tiny --fork --json)
 id=$(jq -r .thread_id <<<"$reply")
 is "a tiny directive" "$(jq -r '.status, .state' <<<"$reply" | tr '\n' ' ')" "success completed "
-ok "with a count of tokens" jq -e '.cost.turns == 1 and .cost.input_tokens > 5 and .cost.output_tokens > 0 and .cost.spend == 0' <<<"$reply"
+is "with a count of tokens" "$(jq -c '.cost | [.turns == 1, .input_tokens > 5, .output_tokens > 0, .spend == 0]' <<<"$reply")" '[true,true,true,true]'
 D=$P/.ai/state/threads/$id
 is "live has what the result is" "$(tr -d '\n' <"$D/live")" "$(jq -r '.result // ""' <<<"$reply" | tr -d '\n')"
 ok "the server told the count itself" jq -e -s 'any(.[]; .event_type == "cognition_out" and .payload.raw.usage.estimated != true)' "$D/transcript.jsonl"
