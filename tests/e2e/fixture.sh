@@ -171,8 +171,9 @@ fx_memory() {
 
 # fx_put SPACE PATH: standard input becomes SPACE/.ai/PATH
 fx_put() {
-  mkdir -p "$(dirname "$1/.ai/$2")"
-  cat >"$1/.ai/$2"
+  local path=$1/.ai/$2
+  [ -d "${path%/*}" ] || mkdir -p "${path%/*}"
+  cat >"$path"
 }
 
 # fx_knowledge SPACE ID TEXT [STEM]: an entry that can be signed

@@ -251,8 +251,9 @@ allow() {
 # ---- mounting ----
 
 put() {
-  mkdir -p "$P/.ai/$(dirname "$1")"
-  printf '%s' "$2" >"$P/.ai/$1"
+  local path=$P/.ai/$1
+  [ -d "${path%/*}" ] || mkdir -p "${path%/*}"
+  printf '%s' "$2" >"$path"
 }
 
 mounted() {
