@@ -30,7 +30,7 @@ tags: [k]
 
 The verified greeting is grüezi-4711.
 ITEM
-fx_put "$P" tools/t/note.sh <<'TOOL'
+sed "s/(jq/($JQ/" <<'TOOL' | fx_put "$P" tools/t/note.sh
 #!/bin/bash
 # __version__ = "1.0.0"
 # __tool_type__ = "shell"

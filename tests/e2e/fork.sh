@@ -107,14 +107,14 @@ has "a wrong input is refused" "$(fork lane_plain '{}')" '"status":"error"' 'Mis
 
 # ---- tools, and outputs ----
 reply=$(fork lane_outputs '{"who": "Bob"}')
-is "T15 outputs, typed" "$(jq -c '[.status, .outputs]' <<<"$reply")" '["success",{"greeting":"hi","count":3}]'
+is "T15 outputs, typed" "$(command jq -c '[.status, .outputs]' <<<"$reply")" '["success",{"greeting":"hi","count":3}]'
 id=$(jq -r .thread_id <<<"$reply")
 is "T15 events in their order" "$(events "$id" "$KINDS" | tr -d '"' | tr '\n' ' ')" \
   "cognition_in cognition_out tool_call_start tool_call_result checkpoint cognition_in cognition_out tool_call_start directive_return tool_call_result thread_completed checkpoint "
 has "the result of the tool" "$(events "$id" 'select(.event_type == "tool_call_result") | .payload.output')" 'length'
 is "the tool ran" "$(cat "$P/ran.log")" abc
-is "output shows the outputs" "$(jq -c . "$M/state/threads/$id/output")" '{"greeting":"hi","count":3}'
-is "T16 a missing output is asked for again; empty values count" "$(fork lane_missing | jq -c .outputs)" '{"greeting":"","count":0}'
+is "output shows the outputs" "$(command jq -c . "$M/state/threads/$id/output")" '{"greeting":"hi","count":3}'
+is "T16 a missing output is asked for again; empty values count" "$(fork lane_missing | command jq -c .outputs)" '{"greeting":"","count":0}'
 is "T17 returned through execute" "$(fork lane_execute | jq -c .outputs)" '{"greeting":"by execute"}'
 is "T17 with the prefix" "$(fork lane_prefix | jq -c .outputs)" '{"greeting":"by prefix"}'
 rm -f "$P/ran.log"
@@ -159,7 +159,7 @@ is "T24 its row" "$(row registry "select status from threads where thread_id='$(
 
 # ---- from the command line, and without waiting ----
 is "execute --fork" "$(run execute directive:lane_plain --fork who=Cy -q)" "Hello, Ann."
-is "execute --fork, outputs" "$(run execute directive:lane_outputs --fork who=Cy -q | jq -c .)" '{"greeting":"hi","count":3}'
+is "execute --fork, outputs" "$(run execute directive:lane_outputs --fork who=Cy -q | command jq -c .)" '{"greeting":"hi","count":3}'
 id=$(run execute directive:lane_plain --fork --async who=Di -q)
 like "execute --fork --async" "$id" '^lane_plain/lane_plain-'
 is "T01 its end" "$(run threads wait "$id")" completed

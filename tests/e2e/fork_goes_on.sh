@@ -78,7 +78,7 @@ resumed() { # ID TEXT: the id of the thread that goes on, when that is over
   run threads wait "$next" >"$T/status"
   echo "$next"
 }
-requests() { jq -c 'select(.body) | {path, body}' "$T/asked" | grep -F -- "$1"; }
+requests() { command jq -c 'select(.body) | {path, body}' "$T/asked" | grep -F -- "$1"; }
 request() { requests "$1" | sed -n "$2p"; }
 
 # ---- fallback_model ----
@@ -104,7 +104,7 @@ has "is a refusal then" "$(jq -r .error <<<"$reply")" "the model refused"
 
 # ---- resumed with the same model: P61 ----
 # what counts of a request: not the marks of the cache, which move
-plain() { jq -c '.body | {system, tools, messages} | walk(if type == "object" then del(.cache_control) else . end)'; }
+plain() { command jq -c '.body | {system, tools, messages} | walk(if type == "object" then del(.cache_control) else . end)'; }
 prefix() { # N of messages that both requests have
   jq -e -n --slurpfile a "$T/before" --slurpfile b "$T/after" \
     '($a[0].messages | length) as $n | $a[0].system == $b[0].system and $a[0].tools == $b[0].tools and $a[0].messages == $b[0].messages[:$n] and ($b[0].messages | length) > $n' >/dev/null

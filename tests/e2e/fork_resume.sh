@@ -39,7 +39,7 @@ agent_directive lane_long '  </metadata>' <<<'Think for long.'
 agent_sign tool:t/touch tool:t/other tool:t/nap
 allow '^ryefs: (info refused: )?(execute|thread)'
 fx_mount
-record() { jq -c "$2" "$P/.ai/state/threads/$1/thread.json"; }
+record() { command jq -c "$2" "$P/.ai/state/threads/$1/thread.json"; }
 resume() { # ID: the reply
   timeout 60 bash -c 'exec 3<>"$1"; printf %s "$2" >&3 2>/dev/null; cat <&3' - "$M/execute" \
     "{\"resume_thread_id\": \"$1\", \"message\": \"go on\"}" 2>/dev/null

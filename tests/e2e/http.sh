@@ -80,7 +80,7 @@ has 'a line end in a header is refused' "$(run get '{"name":"a\r\nX-Evil: 1"}')"
 has 'what the address needs is asked for' "$(run get '{}')" 'Missing required parameters: name'
 is 'dots alone do not climb' "$(of get '{"name":".."}' .data.body.path)" '"/echo/%2E%2E/x?fixed=1"'
 reply=$(run post '{"n":5,"v":{"a":[1,null]}}')
-is 'case 111 a body keeps the types of parameters' "$(jq -c '.data.body.body|fromjson' <<<"$reply")" \
+is 'case 111 a body keeps the types of parameters' "$(command jq -c '.data.body.body|fromjson' <<<"$reply")" \
   '{"n":5,"text":"n is 5","deep":[{"v":{"a":[1,null]}}]}'
 is 'and leaves out what was not given' "$(of post '{"n":1,"v":"{v}"}' '.data.body.body|fromjson|[.deep,has("left")]')" '[[{"v":"{v}"}],false]'
 is 'its type is JSON' "$(jq -r '.data.body.headers["content-type"]' <<<"$reply")" application/json

@@ -37,6 +37,14 @@ ALLOWED='^$'
 export LC_ALL=C
 umask 022
 
+# What reads JSON for the tests themselves: gojq begins within 3 ms, jq 1.6 within 30. It sorts an
+# object's keys: where their order counts it is `command jq`, as where jq is tested, a client of the mount.
+JQ=jq
+if command -v gojq >/dev/null; then
+  JQ=gojq
+  jq() { gojq "$@"; }
+fi
+
 skip() {
   echo "1..0 # SKIP $*"
   exit 0

@@ -77,7 +77,7 @@ r_py_linecache() { py 'import linecache; x = linecache.getlines(name); out.write
 r_node_sync() { node -e 'process.stdout.write(require("fs").readFileSync(process.argv[1]))' "$1"; }
 r_node_promises() { node -e 'require("fs").promises.readFile(process.argv[1]).then(b => process.stdout.write(b))' "$1"; }
 r_node_stream() { node -e 'require("fs").createReadStream(process.argv[1]).pipe(process.stdout)' "$1"; }
-r_jq() { jq -Rr . "$1"; }
+r_jq() { command jq -Rr . "$1"; }
 r_rg() { rg -N --no-config '' -- "$1"; }
 r_ed() { printf '%s\n' "w $T/copy" q | { rm -f "$T/copy"; ed -s "$1" >&2; } && [ -s "$T/copy" ] && cat "$T/copy"; }
 r_vim() {

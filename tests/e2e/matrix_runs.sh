@@ -54,7 +54,7 @@ writers() {
   printf '{\n\n}\n' >"$run"
   is "16 ways to write are 16 runs" "$(wc -l <"$P/ran.log")" 16
   rm -f "$P/ran.log"
-  if need jq; then jq -n '{}' >"$run" && is "jq" "$(wc -l <"$P/ran.log")" 1; fi
+  if need jq; then command jq -n '{}' >"$run" && is "jq" "$(wc -l <"$P/ran.log")" 1; fi
   if need node; then
     rm -f "$P/ran.log"
     node -e 'require("fs").writeFileSync(process.argv[1], "{}")' "$run"

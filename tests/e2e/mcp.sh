@@ -82,7 +82,7 @@ fx_mount
 # the first run makes directories of the project; what was started before is not used after that
 run stays/echo >/dev/null
 reply=$(run modern/echo '{"text":"hi"}')
-is 'a call' "$(jq -c '[.status,.data.success,.data.tool,.data.content,.data.isError]' <<<"$reply")" \
+is 'a call' "$(command jq -c '[.status,.data.success,.data.tool,.data.content,.data.isError]' <<<"$reply")" \
   '["success",true,"echo",[{"type":"text","text":"hi"}],false]'
 is 'its version' "$(jq -c .data.protocol <<<"$reply")" '{"era":"modern","version":"2026-07-28"}'
 is 'the chain' "$(jq -c .chain <<<"$reply")" '["mcp/modern/echo","rye/core/runtimes/mcp/stdio","rye/core/primitives/mcp"]'
@@ -99,7 +99,7 @@ is 'a failure of the tool' "$(of modern/fail '{}' '[.status,.error,.data.isError
 is 'as an errno' "$(echo '{}' 2>&1 >"$M/tools/mcp/modern/fail/run" | sed 's/.*: //')" 'Remote I/O error'
 is 'structured content, but for our names' "$(of modern/sum '{"a":1,"b":2}' '[.data.structured,.data.sum,.data.tool]')" \
   '[{"sum":3,"tool":"not ours"},3,"sum"]'
-is 'content keeps its members' "$(of modern/picture '{}' '.data.content')" \
+is 'content keeps its members' "$(run modern/picture '{}' | command jq -c '.data.content')" \
   '[{"type":"image","data":"aGk=","mimeType":"image/png"},{"type":"resource_link","uri":"demo://x","name":"x"}]'
 is 'MCP32 a result that is not what was declared' "$(of modern/strict '{"a":1,"b":2}' '[.status,.data.error_type,.data.structured.sum]')" '["error","invalid_result",3]'
 is 'an unknown tool' "$(of modern/nosuch '{}' '[.error,.data.error_type,.data.code]')" '["Tool nosuch not found (-32602)","mcp_error",-32602]'

@@ -92,7 +92,7 @@ fx_mount
 
 # --- both eras at one address ---
 reply=$(run modern/echo '{"text":"hi"}')
-is 'a call' "$(jq -c '[.status,.data.content,.data.protocol]' <<<"$reply")" \
+is 'a call' "$(command jq -c '[.status,.data.content,.data.protocol]' <<<"$reply")" \
   '["success",[{"type":"text","text":"hi"}],{"era":"modern","version":"2026-07-28"}]'
 is 'the chain' "$(jq -c .chain <<<"$reply")" '["mcp/modern/echo","rye/core/runtimes/mcp/http","rye/core/primitives/mcp"]'
 run modern/echo >/dev/null

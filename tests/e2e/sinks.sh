@@ -27,7 +27,7 @@ tool() { # PAGE, MODE, MORE say otherwise
 run() { # NAME [JSON]: the reply, and the last one in $T/reply
   converse "$M/tools/s/$1/run" "${2:-}" | tee "$T/reply"
 }
-of() { run "$1" "$2" | jq -c "$3"; }
+of() { run "$1" "$2" | command jq -c "$3"; }
 
 tool file '[{type: file, path: "logs/{name}.jsonl"}]'
 tool raw '[{type: file, path: logs/raw.txt, format: raw, flush_every: 1}, {type: return}]'

@@ -72,7 +72,7 @@ with vim writer vim 'vim -u NONE -i NONE -n -es -c "w! run" -c "q!" "$f" </dev/n
 
 jq_pieces() {
   jq -n '{big: [range(3000)]}' >"$T/big"
-  jq . "$T/big" >run
+  command jq . "$T/big" >run
   same "$(jq -cs . "$LOG")" "$(jq -cs . "$T/big")"
 }
 with jq ok "jq: 4 096 bytes at a time, one run, as sent" jq_pieces
