@@ -62,6 +62,23 @@ char *self_system_roots(void)
 	return found ? found : with_workspace(RYE_BUNDLE_DIR, "");
 }
 
+char *self_schemas(void)
+{
+	static const char *const below[] = { "/../share/ryefs/schemas", "/packaging/schemas" };
+	auto_free char *self = self_path();
+	char *end = self ? strrchr(self, '/') : NULL, *found = NULL;
+
+	if (end)
+		*end = 0;
+	for (size_t i = 0; end && !found && i < ARRAY_SIZE(below); i++) {
+		auto_buf struct rye_buf path = RYE_BUF_INIT;
+
+		buf_addf(&path, "%s%s", self, below[i]);
+		found = path.failed ? NULL : realpath(path.data, NULL);
+	}
+	return found ? found : realpath(RYE_BUNDLE_DIR "/../schemas", NULL);
+}
+
 /* ---- the person's ---- */
 
 /* The account's home when the environment does not say. */

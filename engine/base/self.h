@@ -11,6 +11,9 @@
  */
 char *self_system_roots(void);
 
+/* Where the schemas for editors lie as files, found as the bundle is. Free it; NULL: nowhere, or no memory. */
+char *self_schemas(void);
+
 /* The program's own path, whatever argv[0] said. Free it; NULL when /proc is not there. */
 char *self_path(void);
 

@@ -23,7 +23,7 @@ extern cli_fn verb_complete, verb_completion, verb_diff, verb_doctor, verb_edit,
 extern cli_fn verb_fetch, verb_init, verb_keygen, verb_keys, verb_link, verb_list, verb_log,
 	verb_mcp;
 extern cli_fn verb_merge, verb_minder, verb_mv, verb_new, verb_node, verb_node_work;
-extern cli_fn verb_remote, verb_rm, verb_search, verb_secret, verb_sign, verb_skill;
+extern cli_fn verb_remote, verb_rm, verb_schema, verb_search, verb_secret, verb_sign, verb_skill;
 extern cli_fn verb_thread_run, verb_threads, verb_trust, verb_umount, verb_untrust;
 extern cli_fn verb_verify, verb_watch;
 
@@ -53,11 +53,11 @@ struct cli_opts {
 	const char *project, *user, *system, *env;
 	bool compat, venv, json, quiet, help;
 	bool all, async, dry_run, force, forget, fork, output, sample, take, text, trace, yes, ask;
-	bool again, aliases, allow_sign, deps, each, frozen, http, no_prompts, no_resources,
+	bool again, aliases, allow_sign, deps, each, frozen, hooks, http, no_prompts, no_resources,
 		read_only;
-	bool run, running, sarif, stdio;
-	const char *as, *client, *color, *dir, *expect, *from, *lang, *limit, *of, *older, *owner,
-		*port;
+	bool run, running, sarif, stdio, vscode;
+	const char *as, *client, *color, *dir, *editor, *expect, *from, *lang, *limit, *of, *older,
+		*owner, *port;
 	const char *scope, *since, *socket, *space, *target, *to, *token;
 };
 
@@ -250,6 +250,8 @@ int signed_diff(struct cli *cli, const struct signed_file *file, FILE *to);
 bool merging_lacks(const char *project);
 /* What was written is added to made, as a path below .ai. */
 void merging_set_up(struct cli *cli, json_t *made);
+/* The pre-commit hook of this clone: `ryefs verify --changed-since HEAD`; exit status, the reason told. */
+int merging_hook(struct cli *cli, json_t *made);
 
 /* sign_ask.c: asks for each refused item of the batch; fn signs one, exit status. */
 typedef int (*sign_ask_fn)(void *arg, const char *ref);

@@ -13,6 +13,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define ATTRIBUTES ".gitattributes"
 #define ATTRIBUTES_MAX (1 << 20)
@@ -116,4 +118,92 @@ void merging_set_up(struct cli *cli, json_t *made)
 			cli_note(cli, "cannot set %s in git's configuration of %s", row->key,
 				 project);
 	}
+}
+
+/* ---- the hook ---- */
+
+#define HOOK "pre-commit"
+#define HOOK_MAX (64 << 10)
+
+/* What git says of the project in one line; NULL: nothing. To free. */
+static char *git_line(const char *project, const char *what, const char *name)
+{
+	const char *ask[] = { GIT, project, "rev-parse", what, name, NULL };
+	auto_buf struct rye_buf answer = RYE_BUF_INIT;
+
+	return outside_read(ask, &answer) == 0 ? span_dup(span_trim(buf_span(&answer))) : NULL;
+}
+
+/* Verified are the files that lie there: what is staged has to be the same. */
+static void hook_text(const char *prefix, struct rye_buf *ret)
+{
+	auto_buf struct rye_buf ai = RYE_BUF_INIT, project = RYE_BUF_INIT;
+	auto_free char *below = NULL;
+
+	if (asprintf(&below, "%s.ai", prefix) < 0)
+		below = NULL;
+	buf_shell(&ai, below ? below : ".ai");
+	buf_shell(&project, *prefix ? prefix : ".");
+	ret->failed |= ai.failed || project.failed;
+	buf_addf(
+		ret,
+		"#!/bin/sh\n"
+		"# What is committed has to verify: written by ryefs init --hooks.\n"
+		"half=$(git diff --cached --name-only -z --diff-filter=ACMT -- %s | xargs -0r git diff "
+		"--name-only --)\n"
+		"if [ -n \"$half\" ]; then\n"
+		"  echo \"ryefs: staged, and another file by now: $half; mend with: git add -u :/\" >&2\n"
+		"  exit 1\n"
+		"fi\n"
+		"git rev-parse -q --verify HEAD >/dev/null || exec ryefs verify -q --project %s\n"
+		"exec ryefs verify -q --project %s --changed-since HEAD\n",
+		ai.data, project.data, project.data);
+}
+
+static int hook_is_there(struct cli *cli, int dir, const char *path)
+{
+	auto_blob struct rye_blob *text = NULL;
+	struct rye_span bytes = { "", 0 };
+
+	if (io_read_at(dir, HOOK, HOOK_MAX, &text) == 0)
+		bytes = (struct rye_span){ text->data, text->len };
+	if (span_find(bytes, 0, "ryefs verify") >= 0)
+		return CLI_OK;
+	return cli_complain(cli, CLI_FAILED, NULL,
+			    "%s/" HOOK " is there already: add this line to it: ryefs verify -q "
+			    "--changed-since HEAD || exit 1",
+			    path);
+}
+
+int merging_hook(struct cli *cli, json_t *made)
+{
+	auto_free char *prefix = git_line(cli->project, "--show-prefix", NULL);
+	auto_free char *named = git_line(cli->project, "--git-path", "hooks"), *path = NULL,
+		       *mend = NULL;
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	auto_close int root = merging_open(cli->project), dir = -1;
+	int sys;
+
+	if (!in_git(cli->project) || !prefix || !named || root < 0) {
+		mend = mend_with("git -C %s init", cli->project);
+		return cli_complain(cli, CLI_FAILED, mend,
+				    "git does not version %s: there are no commits to guard",
+				    cli->project);
+	}
+	if (mkdirat(root, named, 0755) < 0 && errno != EEXIST)
+		return cli_complain(cli, CLI_FAILED, NULL, "cannot make %s: %s", named,
+				    strerror(errno));
+	dir = openat(root, named, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	hook_text(prefix, &text);
+	sys = text.failed ? -ENOMEM :
+	      dir < 0	  ? -errno :
+			    io_create_at(dir, HOOK, buf_span(&text), 0755);
+	if (sys == -EEXIST)
+		return hook_is_there(cli, dir, named);
+	if (sys < 0)
+		return cli_complain(cli, CLI_FAILED, NULL, "cannot write %s/" HOOK ": %s", named,
+				    strerror(-sys));
+	if (asprintf(&path, "%s/" HOOK, named) >= 0)
+		json_array_append_new(made, json_string(path));
+	return CLI_OK;
 }

@@ -98,6 +98,7 @@ struct conn;
 int conn_open(const char *url, struct conn **ret, struct rye_err *err);
 /* Can the url be opened at all? RYE_INVALID says what is wanted. */
 int conn_check(const char *url, struct rye_err *err);
+const char *conn_scheme(size_t n); /* "ssh://"; NULL: there are no more */
 /* Over descriptors that are there, which it takes over: they become non-blocking. */
 int conn_over(int in, int out, struct conn **ret, struct rye_err *err);
 /* Ends what was started for it. NULL is fine. */

@@ -28,3 +28,8 @@ const struct transport *transport_find(const char *url, const char **ret_rest, s
 	rye_fail(err, RYE_INVALID, "%.200s: wanted is %s", url, wanted.failed ? "" : wanted.data);
 	return NULL;
 }
+
+const char *conn_scheme(size_t n)
+{
+	return n < ARRAY_SIZE(transports) ? transports[n]->scheme : NULL;
+}

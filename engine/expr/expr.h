@@ -26,6 +26,7 @@ bool expr_equal(const json_t *a, const json_t *b); /* NULL: null */
 /* False for an operator that is none. actual NULL: null. */
 bool expr_compare(const char *op, const json_t *actual, const json_t *value);
 bool expr_operator_known(const char *op);
+const char *expr_operator_name(size_t n); /* NULL: there are no more */
 
 /*
  * expr_condition.c: a comparison, or {any: […]}, {all: […]}, {not: …}. Empty or NULL is true.
@@ -33,6 +34,9 @@ bool expr_operator_known(const char *op);
 bool expr_holds(const json_t *condition, const json_t *doc);
 /* What is wrong with it is appended to the array `faults`, a sentence each; `where` begins it. */
 void expr_check_condition(const json_t *condition, const char *where, json_t *faults);
+/* The same as JSON Schema, to stand at this place; a new reference. */
+#define EXPR_CONDITION "#/definitions/condition"
+json_t *expr_condition_schema(void);
 
 /*
  * expr_hook.c: what hooks of threads and graphs are asked for, and what is wrong with one.
@@ -82,6 +86,8 @@ struct hook_check {
 };
 /* As expr_check_condition. */
 void expr_check_hook(const json_t *hook, const struct hook_check *to);
+/* The same as JSON Schema; action: what the member of that name is, taken over, NULL: a call. */
+json_t *expr_hook_schema(enum hook_of of, json_t *action);
 
 /*
  * expr_pipe.c: json from_json length keys upper lower. Takes over value, which may be NULL (null);

@@ -187,6 +187,11 @@ static const struct operator_row *operator_row(const char *op)
 	return NULL;
 }
 
+const char *expr_operator_name(size_t n)
+{
+	return n < ARRAY_SIZE(operators) ? operators[n].name : NULL;
+}
+
 bool expr_operator_known(const char *op)
 {
 	return operator_row(op);

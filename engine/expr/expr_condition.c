@@ -5,6 +5,7 @@
  */
 #include "expr/expr.h"
 
+#include "schema/schema.h"
 #include "scope.h"
 
 #include <string.h>
@@ -104,4 +105,24 @@ void expr_check_condition(const json_t *condition, const char *where, json_t *fa
 		expr_check_condition(not_, where, faults);
 	else if (json_object_size(condition))
 		check_leaf(condition, where, faults);
+}
+
+json_t *expr_condition_schema(void)
+{
+	json_t *names = json_array();
+	auto_free char *ops = NULL;
+
+	for (size_t i = 0; expr_operator_name(i); i++)
+		json_array_append_new(names, json_string(expr_operator_name(i)));
+	ops = schema_text(names);
+	return schema_of(
+		"{'type': ['object', 'null'], 'additionalProperties': false,"
+		" 'description': '{path, op, value}, {any: […]}, {all: […]} or {not: …}.',"
+		" 'properties': {"
+		"  'path': {'type': 'string'}, 'op': {'enum': %s}, 'value': {}, 'not': {'$ref': '%s'},"
+		"  'any': {'type': 'array', 'items': {'$ref': '%s'}},"
+		"  'all': {'type': 'array', 'items': {'$ref': '%s'}}},"
+		" 'anyOf': [{'maxProperties': 0}, {'required': ['path']}, {'required': ['not']},"
+		"  {'required': ['any']}, {'required': ['all']}]}",
+		ops ? ops : "[]", EXPR_CONDITION, EXPR_CONDITION, EXPR_CONDITION);
 }

@@ -7,6 +7,7 @@
 
 #include "base/id.h"
 #include "near.h"
+#include "schema/schema.h"
 #include "scope.h"
 
 #include <stdlib.h>
@@ -51,18 +52,17 @@ const char *expr_event_name(enum expr_event event)
 	return events[event].name;
 }
 
+static const char *const steers[] = {
+	[STEER_CONTINUE] = "continue", [STEER_RETRY] = "retry",	    [STEER_FAIL] = "fail",
+	[STEER_ABORT] = "abort",       [STEER_SUSPEND] = "suspend", [STEER_ESCALATE] = "escalate"
+};
+
 enum expr_steer expr_steer_of(const char *action)
 {
-	static const char *const names[] = {
-		[STEER_CONTINUE] = "continue", [STEER_RETRY] = "retry",
-		[STEER_FAIL] = "fail",	       [STEER_ABORT] = "abort",
-		[STEER_SUSPEND] = "suspend",   [STEER_ESCALATE] = "escalate"
-	};
-
 	if (!strcmp(action, "skip"))
 		return STEER_CONTINUE;
-	for (size_t i = STEER_CONTINUE; i < ARRAY_SIZE(names); i++)
-		if (!strcmp(names[i], action))
+	for (size_t i = STEER_CONTINUE; i < ARRAY_SIZE(steers); i++)
+		if (!strcmp(steers[i], action))
 			return (enum expr_steer)i;
 	return STEER_NONE;
 }
@@ -127,26 +127,25 @@ static void check_layer(const json_t *layer, const struct hook_check *to)
 			  LAYER_INFRA);
 }
 
-struct key_row {
+static const struct key_row {
 	const char *name;
 	unsigned of;
 	bool text; /* counts where a hook's text is put into a prompt alone */
+} keys[] = {
+	{ "id", OF_THREAD | HOOK_OF_GRAPH },
+	{ "description", OF_THREAD | HOOK_OF_GRAPH },
+	{ "comment", OF_THREAD | HOOK_OF_GRAPH },
+	{ "event", OF_THREAD | HOOK_OF_GRAPH },
+	{ "condition", OF_THREAD | HOOK_OF_GRAPH },
+	{ "action", OF_THREAD | HOOK_OF_GRAPH },
+	{ "layer", OF_THREAD | HOOK_OF_GRAPH },
+	{ "actions", OF_THREAD },
+	{ "position", OF_THREAD, true },
+	{ "wrap", OF_THREAD, true },
 };
 
 static void check_keys(const json_t *hook, const struct hook_check *to)
 {
-	static const struct key_row keys[] = {
-		{ "id", OF_THREAD | HOOK_OF_GRAPH },
-		{ "description", OF_THREAD | HOOK_OF_GRAPH },
-		{ "comment", OF_THREAD | HOOK_OF_GRAPH },
-		{ "event", OF_THREAD | HOOK_OF_GRAPH },
-		{ "condition", OF_THREAD | HOOK_OF_GRAPH },
-		{ "action", OF_THREAD | HOOK_OF_GRAPH },
-		{ "layer", OF_THREAD | HOOK_OF_GRAPH },
-		{ "actions", OF_THREAD },
-		{ "position", OF_THREAD, true },
-		{ "wrap", OF_THREAD, true },
-	};
 	enum expr_event event = expr_event_of(json_str(hook, "event"));
 	const char *key;
 	json_t *value;
@@ -176,19 +175,29 @@ static void check_keys(const json_t *hook, const struct hook_check *to)
 	}
 }
 
+static const char *const primaries[] = { "execute", "fetch", "sign", NULL };
+/* Of an action. */
+static const struct schema_field call_fields[] = {
+	{ "primary", FIELD_TEXT, .choices = primaries,
+	  .about = "What is done; execute where absent." },
+	{ "kind", FIELD_TEXT,
+	  .about = "Of an id without one: tool, directive, knowledge or config." },
+	{ "item_type", FIELD_TEXT, .about = "The same as kind." },
+	{ "item_id", FIELD_TEXT, .about = "The item that is called, as tool:my/notify." },
+	{ "params", FIELD_MAP, .about = "What it is given." },
+	{ "set_extends", FIELD_TEXT, .about = "At resolve_extends: the id of a directive." },
+	{ "description", FIELD_ANY },
+	{ "comment", FIELD_ANY },
+	{ NULL },
+};
+
 static void check_call_keys(const json_t *action, const struct hook_check *to)
 {
-	static const char *const keys[] = { "primary", "kind",	      "item_type",   "item_id",
-					    "params",  "set_extends", "description", "comment" };
 	const char *key;
 	json_t *value;
 
 	json_object_foreach((json_t *)action, key, value) {
-		bool known = false;
-
-		for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-			known |= !strcmp(keys[i], key);
-		if (!known)
+		if (!field_named(call_fields, key))
 			hook_tell(
 				to, to->warnings,
 				"action: '%.80s' is not read: what the call takes goes into params",
@@ -209,11 +218,10 @@ static void check_call(const json_t *action, const char *id, const struct hook_c
 			  "action: '%.60s' is no kind of item: wanted tool, "
 			  "directive, knowledge or config",
 			  kind);
-	if (*primary && strcmp(primary, "execute") && strcmp(primary, "fetch") &&
-	    strcmp(primary, "sign"))
+	if (*primary && !field_chosen(field_named(call_fields, "primary"), primary))
 		hook_tell(to, to->never, "action.primary: '%.60s': wanted execute, fetch or sign",
 			  primary);
-	if (params && !json_is_object(params))
+	if (params && !json_is_null(params) && !json_is_object(params))
 		hook_tell(to, to->never, "params: a mapping is wanted");
 	check_call_keys(action, to);
 	expr_check_template(json_object_get(action, "item_id"), to->where, to->never);
@@ -291,4 +299,84 @@ void expr_check_hook(const json_t *hook, const struct hook_check *to)
 	json_array_foreach(actions, i, action) {
 		check_action(action, event, to);
 	}
+}
+
+/* ---- as JSON Schema ---- */
+
+static json_t *hook_events(enum hook_of of, bool steered)
+{
+	json_t *names = json_array();
+
+	for (size_t i = 0; i < EVENT__MAX; i++)
+		if ((events[i].of & of) && (!steered || events[i].use == USE_STEER))
+			json_array_append_new(names, json_string(events[i].name));
+	return json_pack("{s:o}", "enum", names);
+}
+
+/* A call names an item; where only a directive's id is asked for, that. */
+static json_t *hook_call(void)
+{
+	json_t *call = fields_schema(call_fields, true);
+
+	json_set(call, "anyOf",
+		 json_pack("[{s:[s]}, {s:[s]}]", "required", "item_id", "required", "set_extends"));
+	return call;
+}
+
+/* What holds at one event, or for one item, alone. */
+static json_t *hook_cases(enum hook_of of)
+{
+	json_t *names = json_pack("[s]", "skip");
+	auto_free char *words = NULL, *steered = schema_text(hook_events(of, true));
+
+	for (size_t i = STEER_CONTINUE; i < ARRAY_SIZE(steers); i++)
+		json_array_append_new(names, json_string(steers[i]));
+	words = schema_text(names);
+	return schema_of(
+		"[{'if': {'properties': {'event': {'const': '%s'}}},"
+		"  'then': {'properties': {'action': {'required': ['set_extends']}}},"
+		"  'else': {'properties': {'action': {'required': ['item_id']}}}},"
+		" {'if': {'required': ['action'], 'properties': {'action':"
+		"    {'required': ['item_id'],"
+		"     'properties': {'item_id': {'pattern': '^([a-z]+:)?%s$'}}}}},"
+		"  'then': {'properties': {'event': %s, 'action': {'required': ['params'],"
+		"    'properties': {'params': {'required': ['action'], 'properties': {'action':"
+		"     {'anyOf': [{'enum': %s}, {'pattern': '[$][{]'}]}}}}}}}}]",
+		events[EVENT_RESOLVE_EXTENDS].name, EXPR_CONTROL, steered ? steered : "{}",
+		words ? words : "[]");
+}
+
+static json_t *hook_member(const char *name, enum hook_of of, json_t *action)
+{
+	bool graph = of == HOOK_OF_GRAPH;
+
+	if (!strcmp(name, "event"))
+		return hook_events(of, false);
+	if (!strcmp(name, "condition"))
+		return json_pack("{s:s}", "$ref", EXPR_CONDITION);
+	if (!strcmp(name, "layer"))
+		return json_pack("{s:[s, s], s:i, s:i}", "type", "integer", "null", "minimum",
+				 graph, "maximum", graph ? 3 : LAYER_INFRA);
+	if (!strcmp(name, "action"))
+		return json_incref(action);
+	if (!strcmp(name, "actions"))
+		return json_pack("{s:[s, s], s:O}", "type", "array", "null", "items", action);
+	return json_object();
+}
+
+json_t *expr_hook_schema(enum hook_of of, json_t *action)
+{
+	auto_json json_t *call = action ? action : hook_call();
+	json_t *members = json_object();
+	json_t *schema = json_pack("{s:s, s:[s], s:o, s:b, s:[{s:[s]}, {s:[s]}]}", "type", "object",
+				   "required", "event", "properties", members,
+				   "additionalProperties", 0, "anyOf", "required", "action",
+				   "required", "actions");
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (keys[i].of & of)
+			json_set(members, keys[i].name, hook_member(keys[i].name, of, call));
+	if (!action)
+		json_set(schema, "allOf", hook_cases(of));
+	return schema;
 }

@@ -80,6 +80,10 @@ struct graph_source {
  */
 struct graph *graph_read(const struct graph_source *source, json_t *faults, json_t *warnings);
 void graph_free(struct graph *graph); /* NULL is fine */
+/* What a graph's item has to say, as JSON Schema; a new reference. What its parts name is put into the
+ * definitions of the document that it will stand in. */
+#define GRAPH_DEFINED "#/definitions/"
+json_t *graph_schema(json_t *definitions);
 const struct graph_node *graph_node(const struct graph *graph, const char *name); /* NULL: none */
 
 /*

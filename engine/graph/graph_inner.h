@@ -6,11 +6,14 @@
 #define RYE_GRAPH_GRAPH_INNER_H
 
 #include "graph/graph.h"
+#include "schema/schema.h"
 
 #include <rye/rye.h>
 
 /* graph_node.c */
 
+/* What nodes and their actions may say. */
+extern const struct schema_field graph_node_fields[], graph_action_fields[];
 /* Where faults go, and what they begin with. */
 struct graph_faults {
 	json_t *faults, *warnings;

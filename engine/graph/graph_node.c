@@ -46,34 +46,66 @@ const json_t *graph_member(const json_t *doc, const char *key)
 	return json_is_null(value) ? NULL : value;
 }
 
+static const char *const types[] = { "action", "foreach", "gate", "return", NULL };
+/* The last is what an action of the format's first days was called, too. */
+static const char *const primaries[] = { "execute", "fetch", "sign", "load", NULL };
+static const char *const ways[] = { "inline", "fork", NULL };
+
+const struct schema_field graph_node_fields[] = {
+	{ "type", FIELD_TEXT, .choices = types, .about = "An action where absent." },
+	{ "action", FIELD_MAP, .about = "What is called." },
+	{ "next", FIELD_ANY,
+	  .about = "The next node, or a list of {to, when}; none ends the graph." },
+	{ "on_error", FIELD_TEXT, .about = "The node to go to when the call fails." },
+	{ "assign", FIELD_MAP,
+	  .about = "Keys of the state and what they become: ${result.stdout}." },
+	{ "over", FIELD_ANY, .about = "Of foreach: the list, as ${state.files}." },
+	{ "as", FIELD_TEXT, .about = "Of foreach: the name of each element; item where absent." },
+	{ "collect", FIELD_TEXT,
+	  .about = "Of foreach: the key of the state that gets the results." },
+	{ "parallel", FIELD_BOOL, .about = "Of foreach: all at once, up to max_concurrency." },
+	{ "remote", FIELD_TEXT, .about = "Where it runs." },
+	{ "env_requires", FIELD_NAMES, .about = "Variables that have to be set." },
+	{ "max_concurrency", FIELD_COUNT, .about = "Of a parallel foreach: calls at once." },
+	{ "output", FIELD_ANY, .about = "Of return: what the graph gives." },
+	{ "cache_result", FIELD_BOOL,
+	  .about = "The same call with the same parameters is made once." },
+	{ "cache", FIELD_BOOL, .about = "The same as cache_result." },
+	{ "comment", FIELD_ANY },
+	{ "description", FIELD_ANY },
+	{ NULL },
+};
+const struct schema_field graph_action_fields[] = {
+	{ "primary", FIELD_TEXT, .choices = primaries, .about = "execute where absent." },
+	{ "item_id", FIELD_TEXT, true, .about = "The item that is called, as tool:my/fetch." },
+	{ "item_type", FIELD_TEXT, .about = "Of an id without a kind; tool where absent." },
+	{ "kind", FIELD_TEXT, .about = "The same as item_type." },
+	{ "params", FIELD_MAP, .about = "What it is given; ${inputs.x}, ${state.x}, ${result.x}." },
+	{ "thread", FIELD_TEXT, .choices = ways, .about = "Of a directive: inline, or a fork." },
+	{ "async", FIELD_ANY, .about = "Not supported: parallel: true of the node." },
+	{ NULL },
+};
+
+/* Of the rows' type, else told; NULL: absent or of another. */
+static const json_t *read_value(const json_t *doc, const struct schema_field *fields,
+				const char *key, const struct graph_faults *to)
+{
+	const struct schema_field *field = field_named(fields, key);
+	const json_t *value = graph_member(doc, key);
+
+	if (!value || field_fits(field, value))
+		return value;
+	graph_fault(to, "%s: %s is wanted", key, field_wanted(field));
+	return NULL;
+}
+
 /* A text; "" when absent. */
-static const char *read_text(const json_t *doc, const char *key, const struct graph_faults *to)
+static const char *read_text(const json_t *doc, const struct schema_field *fields, const char *key,
+			     const struct graph_faults *to)
 {
-	const json_t *value = graph_member(doc, key);
+	const json_t *value = read_value(doc, fields, key, to);
 
-	if (value && !json_is_string(value))
-		graph_fault(to, "%s: a text is wanted", key);
-	return json_is_string(value) ? json_string_value(value) : "";
-}
-
-static bool read_bool(const json_t *doc, const char *key, const struct graph_faults *to)
-{
-	const json_t *value = graph_member(doc, key);
-
-	if (value && !json_is_boolean(value))
-		graph_fault(to, "%s: true or false is wanted", key);
-	return json_is_true(value);
-}
-
-static const json_t *read_map(const json_t *doc, const char *key, const struct graph_faults *to)
-{
-	const json_t *value = graph_member(doc, key);
-
-	if (value && !json_is_object(value)) {
-		graph_fault(to, "%s: a mapping is wanted", key);
-		return NULL;
-	}
-	return value;
+	return value ? json_string_value(value) : "";
 }
 
 json_int_t graph_count_read(const json_t *doc, const char *key, json_int_t fallback,
@@ -136,16 +168,11 @@ static const char *term_place(const char *key)
 
 static void check_node_keys(const json_t *doc, const struct graph_faults *to)
 {
-	static const char *const known[] = {
-		"type",	  "action",	  "next",     "on_error", "assign",	  "over",
-		"as",	  "collect",	  "parallel", "remote",	  "env_requires", "max_concurrency",
-		"output", "cache_result", "cache",    "comment",  "description"
-	};
 	const char *key;
 	json_t *value;
 
 	json_object_foreach((json_t *)doc, key, value) {
-		if (is_among(key, known, ARRAY_SIZE(known)))
+		if (field_named(graph_node_fields, key))
 			continue;
 		if (term_place(key))
 			graph_fault(to, "%.100s: not a node's key: %s", key, term_place(key));
@@ -160,14 +187,12 @@ static void check_node_keys(const json_t *doc, const struct graph_faults *to)
  */
 static void check_action_keys(const json_t *doc, bool executes, const struct graph_faults *to)
 {
-	static const char *const known[] = { "primary", "item_id", "item_type", "kind",
-					     "params",	"thread",  "async" },
-				 *const remarks[] = { "comment", "description" };
+	static const char *const remarks[] = { "comment", "description" };
 	const char *key;
 	json_t *value;
 
 	json_object_foreach((json_t *)doc, key, value) {
-		if (is_among(key, known, ARRAY_SIZE(known)) || (executes && is_term(key)))
+		if (field_named(graph_action_fields, key) || (executes && is_term(key)))
 			continue;
 		if (is_among(key, remarks, ARRAY_SIZE(remarks)))
 			graph_warn(to, "action.%.100s: no such key: it has no effect", key);
@@ -183,19 +208,18 @@ const char *const graph_terms[] = {
 	"target", "model", "limit_overrides", "no_net", "no_write", NULL
 };
 
-/* "execute" when there is none; what an action of the format's first days was called, too. */
+/* "execute" when there is none. */
 static const char *read_primary(const json_t *doc, const struct graph_faults *to)
 {
-	static const char *const names[] = { "execute", "fetch", "sign" };
-	const char *text = read_text(doc, "primary", to);
+	const char *text = read_text(doc, graph_action_fields, "primary", to);
 
 	if (!*text)
 		return "execute";
 	if (!strcmp(text, "load"))
 		return "fetch";
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strcmp(names[i], text))
-			return names[i];
+	for (size_t i = 0; primaries[i]; i++)
+		if (!strcmp(primaries[i], text))
+			return primaries[i];
 	graph_fault(to, "action.primary: '%.60s': execute, fetch or sign is wanted", text);
 	return "execute";
 }
@@ -219,29 +243,28 @@ void graph_action_read(const json_t *doc, struct graph_action *ret, const struct
 	if (!json_is_string(ret->item_id) || !json_string_length(ret->item_id))
 		graph_fault(to, "action.item_id: a reference (tool:a/b) is wanted");
 	expr_check_template(ret->item_id, to->where, to->faults);
-	ret->kind = read_text(doc, "item_type", to);
+	ret->kind = read_text(doc, graph_action_fields, "item_type", to);
 	if (!*ret->kind)
-		ret->kind = read_text(doc, "kind", to);
+		ret->kind = read_text(doc, graph_action_fields, "kind", to);
 	if (!*ret->kind)
 		ret->kind = "tool";
 	if (params && !json_is_object(params))
 		graph_fault(to, "action.params: a mapping is wanted");
 	ret->params = json_is_object(params) ? params : NULL;
 	expr_check_template(ret->params, to->where, to->faults);
-	ret->thread = read_text(doc, "thread", to);
-	if (*ret->thread && strcmp(ret->thread, "inline") && strcmp(ret->thread, "fork"))
+	ret->thread = read_text(doc, graph_action_fields, "thread", to);
+	if (*ret->thread && !field_chosen(field_named(graph_action_fields, "thread"), ret->thread))
 		graph_fault(to, "action.thread: '%.60s': inline or fork is wanted", ret->thread);
 }
 
 static enum graph_type read_type(const json_t *doc, const struct graph_faults *to)
 {
-	static const char *const names[] = { "action", "foreach", "gate", "return" };
-	const char *text = read_text(doc, "type", to);
+	const char *text = read_text(doc, graph_node_fields, "type", to);
 
 	if (!*text)
 		return GRAPH_ACTION;
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strcmp(names[i], text))
+	for (size_t i = 0; types[i]; i++)
+		if (!strcmp(types[i], text))
 			return (enum graph_type)i;
 	graph_fault(to, "type: '%.60s': foreach, gate, return, or none for an action is wanted",
 		    text);
@@ -279,27 +302,27 @@ static void read_foreach(struct graph_node *node, const json_t *doc, const struc
 		graph_fault(to, "over: an expression is wanted");
 	expr_check_template(node->over, to->where, to->faults);
 	refuse_async(json_object_get(doc, "action"), to);
-	node->as = read_text(doc, "as", to);
+	node->as = read_text(doc, graph_node_fields, "as", to);
 	if (!*node->as)
 		node->as = "item";
 	if (!strcmp(node->as, "inputs") || !strcmp(node->as, "state"))
 		graph_fault(to, "as: '%s' is a name that expressions need", node->as);
-	node->collect = read_text(doc, "collect", to);
-	node->parallel = read_bool(doc, "parallel", to);
+	node->collect = read_text(doc, graph_node_fields, "collect", to);
+	node->parallel = json_is_true(read_value(doc, graph_node_fields, "parallel", to));
 	node->max_concurrency = graph_count_read(doc, "max_concurrency", 0, to);
 }
 
 void graph_node_read(const char *name, const json_t *doc, struct graph_node *ret,
 		     const struct graph_faults *to)
 {
-	const json_t *action = read_map(doc, "action", to);
+	const json_t *action = read_value(doc, graph_node_fields, "action", to);
 
 	*ret = (struct graph_node){ .name = name, .as = "", .collect = "" };
 	check_node_keys(doc, to);
 	ret->type = read_type(doc, to);
-	ret->on_error = read_text(doc, "on_error", to);
-	ret->remote = read_text(doc, "remote", to);
-	ret->assign = read_map(doc, "assign", to);
+	ret->on_error = read_text(doc, graph_node_fields, "on_error", to);
+	ret->remote = read_text(doc, graph_node_fields, "remote", to);
+	ret->assign = read_value(doc, graph_node_fields, "assign", to);
 	expr_check_template(ret->assign, to->where, to->faults);
 	ret->env_requires = graph_env_read(graph_member(doc, "env_requires"), to);
 	ret->output = graph_member(doc, "output");
@@ -320,5 +343,6 @@ void graph_node_read(const char *name, const json_t *doc, struct graph_node *ret
 		graph_warn(to, "action: a %s node calls nothing",
 			   ret->type == GRAPH_GATE ? "gate" : "return");
 	}
-	ret->keeps = read_bool(doc, "cache_result", to) | read_bool(doc, "cache", to);
+	ret->keeps = json_is_true(read_value(doc, graph_node_fields, "cache_result", to)) |
+		     json_is_true(read_value(doc, graph_node_fields, "cache", to));
 }

@@ -134,12 +134,27 @@ static void check_targets(const struct graph *graph, struct graph_faults *to)
 	}
 }
 
+static const char *const policies[] = { "fail", "continue", NULL };
+
+static const struct schema_field config_fields[] = {
+	{ "start", FIELD_TEXT, true, .about = "The first node." },
+	{ "nodes", FIELD_MAP, true, .about = "The nodes by their names." },
+	{ "state", FIELD_MAP, .about = "What the state begins with." },
+	{ "hooks", FIELD_LIST, .about = "Items that are called when something happens." },
+	{ "max_steps", FIELD_COUNT, .about = "Steps, after which the graph ends with an error." },
+	{ "max_concurrency", FIELD_COUNT, .about = "Calls at once of a parallel foreach." },
+	{ "on_error", FIELD_TEXT, .choices = policies,
+	  .about = "When a call fails; fail if absent." },
+	{ NULL },
+};
+
 static void read_policy(struct graph *graph, const json_t *config, const struct graph_faults *to)
 {
 	const char *on_error = json_str(config, "on_error");
 
 	graph->go_on = !strcmp(on_error, "continue");
-	if (json_object_get(config, "on_error") && !graph->go_on && strcmp(on_error, "fail"))
+	if (json_object_get(config, "on_error") &&
+	    !field_chosen(field_named(config_fields, "on_error"), on_error))
 		graph_fault(to, "config.on_error: fail or continue is wanted");
 	graph->state = graph_member(config, "state");
 	if (graph->state && !json_is_object(graph->state))
@@ -206,4 +221,86 @@ struct graph *graph_read(const struct graph_source *source, json_t *faults, json
 	graph->env_requires = graph_env_read(source->env_requires, &to);
 	check_targets(graph, &to);
 	return graph;
+}
+
+/* ---- as JSON Schema ---- */
+
+/* What only some types of nodes have to say. */
+static json_t *graph_node_cases(void)
+{
+	return schema_of(
+		"[{'if': {'not': {'required': ['type'],"
+		"    'properties': {'type': {'enum': ['gate', 'return']}}}},"
+		"  'then': {'required': ['action'], 'properties': {'action': {'type': 'object'}}}},"
+		" {'if': {'required': ['type'], 'properties': {'type': {'const': 'foreach'}}},"
+		"  'then': {'required': ['over'], 'properties': {"
+		"    'over': {'not': {'type': 'null'}}, 'as': {'not': {'enum': ['inputs', 'state']}},"
+		"    'action': {'properties': {'async': {'not': {'const': true}},"
+		"      'params': {'properties': {'async': {'not': {'const': true}}}}}}}}}]");
+}
+
+static json_t *graph_node_schema(void)
+{
+	json_t *schema = fields_schema(graph_node_fields, true);
+	json_t *members = json_object_get(schema, "properties");
+
+	json_set(members, "action",
+		 schema_of("{'anyOf': [{'$ref': '%s'}, {'type': 'null'}]}",
+			   GRAPH_DEFINED "graph_action"));
+	json_set(members, "next",
+		 schema_of("{'type': ['string', 'array', 'null'], 'description': '%s',"
+			   " 'items': {'type': 'object', 'required': ['to'], 'properties': {"
+			   "   'to': {'type': 'string'}, 'when': {'$ref': '%s'}}}}",
+			   field_named(graph_node_fields, "next")->about, EXPR_CONDITION));
+	json_set(schema, "allOf", graph_node_cases());
+	return schema;
+}
+
+/* Terms are an execution's. */
+static json_t *graph_action_schema(void)
+{
+	json_t *schema = fields_schema(graph_action_fields, true);
+	json_t *members = json_object_get(schema, "properties"), *terms = json_array();
+
+	for (const char *const *term = graph_terms; *term; term++) {
+		json_set(members, *term, json_object());
+		json_array_append_new(terms, json_pack("{s:[s]}", "required", *term));
+	}
+	json_set(schema, "if",
+		 schema_of("{'required': ['primary'],"
+			   " 'properties': {'primary': {'enum': ['fetch', 'sign', 'load']}}}"));
+	json_set(schema, "then", json_pack("{s:{s:o}}", "not", "anyOf", terms));
+	return schema;
+}
+
+/* Its action is a node's, or says itself what becomes of the graph. */
+static json_t *graph_hook_schema(void)
+{
+	return expr_hook_schema(
+		HOOK_OF_GRAPH, schema_of("{'type': 'object', 'if': {'required': ['item_id'], 'not':"
+					 " {'properties': {'item_id': {'pattern': '%s'}}}},"
+					 " 'then': {'$ref': '%s'}}",
+					 EXPR_CONTROL, GRAPH_DEFINED "graph_action"));
+}
+
+json_t *graph_schema(json_t *definitions)
+{
+	json_t *schema = fields_schema(config_fields, false);
+	json_t *members = json_object_get(schema, "properties");
+
+	json_set(json_object_get(members, "nodes"), "additionalProperties",
+		 schema_of("{'$ref': '%s'}", GRAPH_DEFINED "node"));
+	json_set(json_object_get(members, "nodes"), "minProperties", json_integer(1));
+	json_set(json_object_get(members, "nodes"), "propertyNames",
+		 schema_of("{'maxLength': 200}"));
+	json_set(json_object_get(members, "hooks"), "items",
+		 schema_of("{'$ref': '%s'}", GRAPH_DEFINED "graph_hook"));
+	json_set(definitions, "condition", expr_condition_schema());
+	json_set(definitions, "node", graph_node_schema());
+	json_set(definitions, "graph_action", graph_action_schema());
+	json_set(definitions, "graph_hook", graph_hook_schema());
+	return json_pack("{s:[s, s], s:{s:{s:s, s:i, s:{s:s}}, s:{s:[s, s, s], s:{s:s}}, s:o}}",
+			 "required", "permissions", "config", "properties", "permissions", "type",
+			 "array", "minItems", 1, "items", "type", "string", "env_requires", "type",
+			 "string", "array", "null", "items", "type", "string", "config", schema);
 }

@@ -118,4 +118,7 @@ void provider_retry(const struct provider *provider, const struct provider_failu
 /* No runner with this key sends anything for so long. */
 void provider_lane_pause(const struct provider *provider, int64_t ms);
 
+/* What an item of a provider may say beside a tool's fields, as JSON Schema; a new reference. */
+json_t *provider_schema(void);
+
 #endif

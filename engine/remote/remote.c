@@ -7,6 +7,8 @@
 #include "remote/remote_inner.h"
 
 #include "memory.h"
+#include "schema/schema.h"
+#include "scope.h"
 #include "str.h"
 
 #include <string.h>
@@ -15,6 +17,18 @@
 #define TEXT_MAX 2000
 /* Seconds: a request that takes longer has been forgotten. */
 #define TIMEOUT_MAX_S 86400
+
+/* Of an entry. */
+static const struct schema_field remote_fields[] = {
+	{ "url", FIELD_TEXT, true,
+	  .about = "ssh://[USER@]HOST[:PORT][/DIR], or command:PROGRAM ARG…" },
+	{ "project_path", FIELD_TEXT, .about = "What the project is called there." },
+	{ "timeout", FIELD_INTEGER, .about = "Seconds for a request; 0: no limit of its own." },
+	{ "push", FIELD_TEXTS, .about = "Paths that are sent; else what git would add." },
+	{ "secrets", FIELD_TEXTS, .about = "Names of secrets that may go there." },
+	{ "labels", FIELD_TEXTS, .about = "Words to find it by." },
+	{ NULL },
+};
 
 bool remote_name_ok(const char *name)
 {
@@ -107,11 +121,11 @@ static bool take_list(const json_t *entry, const char *key, json_t *fallback, js
 		return true;
 	}
 	json_decref(fallback);
-	if (!json_is_array(list) || json_array_size(list) > REMOTE_LIST_MAX)
+	if (!field_fits(field_named(remote_fields, key), list) ||
+	    json_array_size(list) > REMOTE_LIST_MAX)
 		return false;
 	json_array_foreach(list, i, one)
-		if (!json_is_string(one) || !*json_string_value(one) ||
-		    json_string_length(one) > TEXT_MAX)
+		if (json_string_length(one) > TEXT_MAX)
 			return false;
 	*ret = json_deep_copy(list);
 	return *ret != NULL;
@@ -157,7 +171,8 @@ int remote_read(const char *name, const json_t *entry, struct remote *ret, struc
 				  err);
 	if (!json_is_object(entry))
 		return remote_bad(name, "wanted is a mapping, {url: \"ssh://me@host\"}", err);
-	if ((given && !json_is_integer(given)) || timeout < 0 || timeout > TIMEOUT_MAX_S)
+	if ((given && !field_fits(field_named(remote_fields, "timeout"), given)) || timeout < 0 ||
+	    timeout > TIMEOUT_MAX_S)
 		return remote_bad(name, "timeout is to be a number of seconds", err);
 	snprintf(remote.name, sizeof(remote.name), "%s", name);
 	remote.timeout_s = (int)timeout;
@@ -225,4 +240,36 @@ int remote_find(const struct item_env *env, const char *name, struct remote *ret
 	*ret = remote;
 	remote = (struct remote){ 0 };
 	return 0;
+}
+
+/* ---- as JSON Schema ---- */
+
+/* "^(ssh://|command:)." */
+static void scheme_pattern(struct rye_buf *ret)
+{
+	buf_adds(ret, "^(");
+	for (size_t i = 0; conn_scheme(i); i++)
+		buf_addf(ret, "%s%s", i ? "|" : "", conn_scheme(i));
+	buf_adds(ret, ").");
+}
+
+json_t *remote_schema(void)
+{
+	json_t *entry = fields_schema(remote_fields, false), *member;
+	json_t *members = json_object_get(entry, "properties");
+	auto_buf struct rye_buf pattern = RYE_BUF_INIT;
+	const char *name;
+
+	scheme_pattern(&pattern);
+	json_object_foreach(members, name, member)
+		if (field_named(remote_fields, name)->type == FIELD_TEXTS)
+			json_set(member, "maxItems", json_integer(REMOTE_LIST_MAX));
+	json_sets(json_object_get(members, "url"), "pattern", pattern.failed ? NULL : pattern.data);
+	json_object_update_new(json_object_get(members, "timeout"),
+			       json_pack("{s:s, s:i, s:i}", "type", "integer", "minimum", 0,
+					 "maximum", TIMEOUT_MAX_S));
+	return json_pack("{s:[s, s], s:i, s:{s:s, s:{s:s}}, s:o}", "type", "object", "null",
+			 "maxProperties", REMOTES_MAX, "propertyNames", "pattern",
+			 "^[A-Za-z0-9._-]{1,64}$", "not", "const", "remotes",
+			 "additionalProperties", entry);
 }

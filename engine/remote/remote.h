@@ -165,4 +165,7 @@ int remote_view_threads(const struct item_env *env, const char *remote, rye_name
 /* A thread was deleted: its order goes, too. */
 void remote_view_forget(const struct item_env *env, const char *id);
 
+/* What `remotes` of remotes.yaml is to be, as JSON Schema; a new reference. */
+json_t *remote_schema(void);
+
 #endif

@@ -74,11 +74,16 @@ void schema_stop(struct schema_check *c, const char *format, ...)
 
 /* ---- types ---- */
 
+static const char *const types[] = { "string", "integer", "number", "boolean",
+				     "object", "array",	  "null" };
+
+const char *schema_type_name(size_t n)
+{
+	return n < ARRAY_SIZE(types) ? types[n] : NULL;
+}
+
 bool schema_type_known(const char *type)
 {
-	static const char *const types[] = { "string", "integer", "number", "boolean",
-					     "object", "array",	  "null" };
-
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		if (!strcmp(type, types[i]))
 			return true;

@@ -31,28 +31,28 @@ static void map_parts(const json_t *map, const char *keyword, schema_part_fn *fn
 	}
 }
 
+static const char *const single[] = { "additionalProperties",
+				      "additionalItems",
+				      "items",
+				      "prefixItems",
+				      "contains",
+				      "propertyNames",
+				      "unevaluatedItems",
+				      "unevaluatedProperties",
+				      "allOf",
+				      "anyOf",
+				      "oneOf",
+				      "not",
+				      "if",
+				      "then",
+				      "else" };
+static const char *const maps[] = {
+	"properties", "patternProperties", "dependentSchemas", "dependencies",
+	"$defs",      "definitions"
+};
+
 void schema_each_part(const json_t *schema, schema_part_fn *fn, void *arg)
 {
-	static const char *const single[] = { "additionalProperties",
-					      "additionalItems",
-					      "items",
-					      "prefixItems",
-					      "contains",
-					      "propertyNames",
-					      "unevaluatedItems",
-					      "unevaluatedProperties",
-					      "allOf",
-					      "anyOf",
-					      "oneOf",
-					      "not",
-					      "if",
-					      "then",
-					      "else" };
-	static const char *const maps[] = {
-		"properties", "patternProperties", "dependentSchemas", "dependencies",
-		"$defs",      "definitions"
-	};
-
 	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
 		map_parts(json_object_get(schema, maps[i]), maps[i], fn, arg);
 	for (size_t i = 0; i < ARRAY_SIZE(single); i++) {
@@ -63,4 +63,35 @@ void schema_each_part(const json_t *schema, schema_part_fn *fn, void *arg)
 		else if (part)
 			fn(arg, &(struct schema_part){ single[i], NULL, part });
 	}
+}
+
+json_t *schema_of_schemas(const char *self)
+{
+	json_t *types = json_array(), *members;
+	auto_free char *names = NULL;
+	json_t *schema;
+
+	for (size_t i = 0; schema_type_name(i); i++)
+		json_array_append_new(types, json_string(schema_type_name(i)));
+	names = schema_text(types);
+	schema = schema_of(
+		"{'type': ['object', 'boolean'], 'properties': {"
+		" 'type': {'anyOf': [{'enum': %s}, {'type': 'array', 'items': {'enum': %s}}]},"
+		" 'enum': {'type': 'array', 'minItems': 1}, 'pattern': {'type': 'string'},"
+		" 'description': {'type': 'string'}, 'default': {},"
+		" 'multipleOf': {'type': 'number', 'exclusiveMinimum': 0},"
+		" 'required': {'type': 'array', 'items': {'type': 'string'}}}}",
+		names ? names : "[]", names ? names : "[]");
+	members = json_object_get(schema, "properties");
+	for (size_t i = 0; i < ARRAY_SIZE(single); i++)
+		json_set(members, single[i],
+			 schema_of("{'anyOf': [{'$ref': '%s'},"
+				   " {'type': 'array', 'items': {'$ref': '%s'}}]}",
+				   self, self));
+	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
+		json_set(members, maps[i],
+			 schema_of("{'type': 'object', 'additionalProperties':"
+				   " {'anyOf': [{'$ref': '%s'}, {'type': 'array'}]}}",
+				   self));
+	return schema;
 }

@@ -7,6 +7,7 @@
 
 #include "item/item.h"
 #include "parse/parse.h"
+#include "schema/schema.h"
 #include "trust/trust.h"
 
 struct signature {
@@ -133,6 +134,11 @@ struct signkept {
 json_t *signkept_find(const struct signkept *kept); /* a new reference; NULL: there is none */
 /* doc: an object with the member `result` and what else a reader may want to know; changed. */
 int signkept_put(const struct signkept *kept, json_t *doc, struct rye_err *err);
+
+/* What the metadata of such an item has to say, and what it may say: signcheck.c. */
+const struct schema_field *sign_fields(enum rye_kind kind);
+/* signtool.c: the rules of tools beyond their fields, as JSON Schema; a new reference. */
+json_t *sign_tool_schema(void);
 
 /* ---- shared by sign.c and signmany.c ---- */
 

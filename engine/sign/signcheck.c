@@ -4,83 +4,85 @@
  * they are the format's; all issues are collected, in table order. Pure: looks at a parsed but
  * unverified item and touches nothing.
  */
+#include "sign/sign.h"
 #include "sign/sign_inner.h"
 
 #include "item/item.h"
+#include "schema/schema.h"
 #include "scope.h"
 #include "space/space.h"
 #include "str.h"
 
-enum type {
-	T_STRING,
-	T_STEM, /* has to be the file's name */
-	T_SNAKE, /* the same, and in snake_case */
-	T_CATEGORY, /* has to be the directory */
-	T_SEMVER,
-	T_INTEGER,
-	T_NUMBER,
-	T_TRUTH, /* "true" or "false" */
-	T_OBJECT, /* with `parts` */
-	T_ARRAY, /* of objects with `parts` as required keys */
+#define ABOUT(text) NULL, NULL, NULL, text
+
+static const struct schema_field model[] = { { "tier", FIELD_TEXT },
+					     { "fallback", FIELD_TEXT },
+					     { "id", FIELD_TEXT },
+					     { "parallel", FIELD_TRUTH },
+					     { NULL } };
+static const struct schema_field limits[] = {
+	{ "turns", FIELD_INTEGER },	  { "tokens", FIELD_INTEGER },
+	{ "spawns", FIELD_INTEGER },	  { "depth", FIELD_INTEGER },
+	{ "spend", FIELD_NUMBER },	  { "duration_seconds", FIELD_INTEGER },
+	{ "spend_currency", FIELD_TEXT }, { NULL }
+};
+static const struct schema_field hook[] = { { NULL } };
+static const struct schema_field input[] = { { "name", FIELD_ANY, true },
+					     { "type", FIELD_ANY, true },
+					     { NULL } };
+static const struct schema_field permission[] = { { "tag", FIELD_ANY, true }, { NULL } };
+
+static const struct schema_field directive[] = { { "name", FIELD_SNAKE, true },
+						 { "version", FIELD_SEMVER, true },
+						 { "description", FIELD_TEXT, true },
+						 { "category", FIELD_CATEGORY, true },
+						 { "author", FIELD_TEXT, true },
+						 { "model", FIELD_MAP, false, model },
+						 { "limits", FIELD_MAP, false, limits },
+						 { "hooks", FIELD_LIST, false, hook },
+						 { "inputs", FIELD_LIST, false, input },
+						 { "permissions", FIELD_LIST, false, permission },
+						 { NULL } };
+static const struct schema_field tool[] = {
+	{ "category", FIELD_CATEGORY, true, ABOUT("The directory below .ai/tools.") },
+	{ "tool_type", FIELD_TEXT, true,
+	  ABOUT("What it is: bash, python, http, graph, mcp_server, runtime, library …") },
+	{ "version", FIELD_SEMVER, true, ABOUT("X.Y.Z, between quotes.") },
+	{ "description", FIELD_TEXT, true, NULL, "tool_description", NULL,
+	  "One sentence; a model chooses the tool by it." },
+	{ NULL }
+};
+static const struct schema_field knowledge[] = {
+	{ "name", FIELD_STEM, true, NULL, "id", NULL, "The file's name without its end." },
+	{ "title", FIELD_TEXT, true, ABOUT("What people read in lists.") },
+	{ "version", FIELD_SEMVER, true, ABOUT("X.Y.Z, between quotes.") },
+	{ "entry_type", FIELD_TEXT, true,
+	  ABOUT("What it is: reference, procedure, pattern, learning …") },
+	{ "category", FIELD_CATEGORY, false, ABOUT("The directory below .ai/knowledge.") },
+	{ NULL }
+};
+static const struct schema_field config[] = {
+	{ "category", FIELD_CATEGORY, true, ABOUT("The directory below .ai/config.") },
+	{ "version", FIELD_SEMVER, true, ABOUT("X.Y.Z, between quotes.") },
+	{ "description", FIELD_TEXT, false, ABOUT("One sentence.") },
+	{ NULL }
+};
+static const struct schema_field skill[] = {
+	{ "name", FIELD_STEM, true, ABOUT("The folder's name.") },
+	{ "version", FIELD_SEMVER, true, ABOUT("X.Y.Z, between quotes.") },
+	{ NULL }
 };
 
-struct field {
-	const char *name;
-	enum type type;
-	bool required;
-	const struct field *parts; /* ends with a NULL name */
-};
+static const struct schema_field *const tables[RYE_KIND__MAX] = { [RYE_DIRECTIVE] = directive,
+								  [RYE_TOOL] = tool,
+								  [RYE_KNOWLEDGE] = knowledge,
+								  [RYE_CONFIG] = config,
+								  [RYE_SKILL] = skill };
 
-static const struct field model[] = { { "tier", T_STRING },
-				      { "fallback", T_STRING },
-				      { "id", T_STRING },
-				      { "parallel", T_TRUTH },
-				      { NULL } };
-static const struct field limits[] = {
-	{ "turns", T_INTEGER },		{ "tokens", T_INTEGER },
-	{ "spawns", T_INTEGER },	{ "depth", T_INTEGER },
-	{ "spend", T_NUMBER },		{ "duration_seconds", T_INTEGER },
-	{ "spend_currency", T_STRING }, { NULL }
-};
-static const struct field hook[] = { { NULL } };
-static const struct field input[] = { { "name" }, { "type" }, { NULL } };
-static const struct field permission[] = { { "tag" }, { NULL } };
-
-static const struct field directive[] = { { "name", T_SNAKE, true },
-					  { "version", T_SEMVER, true },
-					  { "description", T_STRING, true },
-					  { "category", T_CATEGORY, true },
-					  { "author", T_STRING, true },
-					  { "model", T_OBJECT, false, model },
-					  { "limits", T_OBJECT, false, limits },
-					  { "hooks", T_ARRAY, false, hook },
-					  { "inputs", T_ARRAY, false, input },
-					  { "permissions", T_ARRAY, false, permission },
-					  { NULL } };
-static const struct field tool[] = { { "category", T_CATEGORY, true },
-				     { "tool_type", T_STRING, true },
-				     { "version", T_SEMVER, true },
-				     { "description", T_STRING, true },
-				     { NULL } };
-static const struct field knowledge[] = {
-	{ "name", T_STEM, true },	   { "title", T_STRING, true },
-	{ "version", T_SEMVER, true },	   { "entry_type", T_STRING, true },
-	{ "category", T_CATEGORY, false }, { NULL }
-};
-static const struct field config[] = { { "category", T_CATEGORY, true },
-				       { "version", T_SEMVER, true },
-				       { "description", T_STRING, false },
-				       { NULL } };
-
-static const struct field skill[] = { { "name", T_STEM, true },
-				      { "version", T_SEMVER, true },
-				      { NULL } };
-
-static const struct field *const tables[RYE_KIND__MAX] = { [RYE_DIRECTIVE] = directive,
-							   [RYE_TOOL] = tool,
-							   [RYE_KNOWLEDGE] = knowledge,
-							   [RYE_CONFIG] = config,
-							   [RYE_SKILL] = skill };
+const struct schema_field *sign_fields(enum rye_kind kind)
+{
+	return tables[kind];
+}
 
 /* ---- reports ---- */
 
@@ -150,45 +152,45 @@ static bool is_snake(const char *text)
 	       strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(text);
 }
 
-static void check_place(const struct signcheck_subject *s, const struct field *field,
+static void check_place(const struct signcheck_subject *s, const struct schema_field *field,
 			const char *value)
 {
 	struct rye_span category = space_category(s->item->id);
 	const char *stem = space_stem(s->item->id);
 
-	if (field->type == T_SNAKE && !is_snake(value))
+	if (field->type == FIELD_SNAKE && !is_snake(value))
 		sign_tell(s->issues,
 			  "Field '%s' must be snake_case (lowercase letters, numbers, "
 			  "underscores, starting with letter), got '%.200s'",
 			  field->name, value);
-	if (field->type == T_CATEGORY && !span_eq(category, value))
+	if (field->type == FIELD_CATEGORY && !span_eq(category, value))
 		sign_tell(s->issues, "Field '%s' value '%.200s' must match path category '%.*s'",
 			  field->name, value, (int)category.len, category.ptr);
-	if ((field->type == T_SNAKE || field->type == T_STEM) && strcmp(stem, value))
+	if ((field->type == FIELD_SNAKE || field->type == FIELD_STEM) && strcmp(stem, value))
 		sign_tell(s->issues, "Field '%s' value '%.200s' must match filename '%s'",
 			  field->name, value, stem);
 }
 
-static void check_text(const struct signcheck_subject *s, const struct field *field,
+static void check_text(const struct signcheck_subject *s, const struct schema_field *field,
 		       const json_t *value)
 {
 	const char *text = json_string_value(value);
-	bool semver = field->type == T_SEMVER;
+	bool semver = field->type == FIELD_SEMVER;
 
 	if (!text)
 		wrong_type(s, field->name, semver ? "a string (semver)" : "a string", value);
 	else if (semver && !is_semver(text))
 		sign_tell(s->issues, "Field '%s%s' must be semver format (X.Y.Z), got '%.200s'",
 			  s->prefix, field->name, text);
-	else if (field->type == T_TRUTH && strcmp(text, "true") && strcmp(text, "false"))
+	else if (field->type == FIELD_TRUTH && strcmp(text, "true") && strcmp(text, "false"))
 		sign_tell(s->issues, "Field '%s%s' must be one of ['true', 'false'], got '%.200s'",
 			  s->prefix, field->name, text);
 	else
 		check_place(s, field, text);
 }
 
-static void signcheck_check_array(const struct signcheck_subject *s, const struct field *field,
-				  const json_t *value)
+static void signcheck_check_array(const struct signcheck_subject *s,
+				  const struct schema_field *field, const json_t *value)
 {
 	size_t i;
 	const json_t *element;
@@ -200,18 +202,18 @@ static void signcheck_check_array(const struct signcheck_subject *s, const struc
 			sign_tell(s->issues, "Field '%s[%zu]' must be an object", field->name, i);
 			continue;
 		}
-		for (const struct field *part = field->parts; part->name; part++)
+		for (const struct schema_field *part = field->parts; part->name; part++)
 			if (!json_truthy(json_object_get(element, part->name)))
 				sign_tell(s->issues, "Field '%s[%zu]' missing required key '%s'",
 					  field->name, i, part->name);
 	}
 }
 
-static void signcheck_check_value(const struct signcheck_subject *s, const struct field *field,
-				  const json_t *value);
+static void signcheck_check_value(const struct signcheck_subject *s,
+				  const struct schema_field *field, const json_t *value);
 
-static void signcheck_check_object(const struct signcheck_subject *s, const struct field *field,
-				   const json_t *value)
+static void signcheck_check_object(const struct signcheck_subject *s,
+				   const struct schema_field *field, const json_t *value)
 {
 	char prefix[64];
 	struct signcheck_subject inner = { s->item, s->issues, prefix };
@@ -221,21 +223,21 @@ static void signcheck_check_object(const struct signcheck_subject *s, const stru
 		return;
 	}
 	snprintf(prefix, sizeof(prefix), "%s%s.", s->prefix, field->name);
-	for (const struct field *part = field->parts; part->name; part++)
+	for (const struct schema_field *part = field->parts; part->name; part++)
 		signcheck_check_value(&inner, part, json_object_get(value, part->name));
 }
 
-static bool is_missing(const struct field *field, const json_t *value)
+static bool is_missing(const struct schema_field *field, const json_t *value)
 {
 	if (!value || json_is_null(value))
 		return true;
 	if (json_is_array(value))
 		return !json_array_size(value);
-	return json_is_string(value) && !json_string_length(value) && field->type != T_CATEGORY;
+	return json_is_string(value) && !json_string_length(value) && field->type != FIELD_CATEGORY;
 }
 
-static void signcheck_check_value(const struct signcheck_subject *s, const struct field *field,
-				  const json_t *value)
+static void signcheck_check_value(const struct signcheck_subject *s,
+				  const struct schema_field *field, const json_t *value)
 {
 	if (is_missing(field, value)) {
 		if (field->required)
@@ -243,18 +245,18 @@ static void signcheck_check_value(const struct signcheck_subject *s, const struc
 		return;
 	}
 	switch (field->type) {
-	case T_INTEGER:
+	case FIELD_INTEGER:
 		if (!json_is_integer(value))
 			wrong_type(s, field->name, "an integer", value);
 		break;
-	case T_NUMBER:
+	case FIELD_NUMBER:
 		if (!json_is_number(value))
 			wrong_type(s, field->name, "a number", value);
 		break;
-	case T_OBJECT:
+	case FIELD_MAP:
 		signcheck_check_object(s, field, value);
 		break;
-	case T_ARRAY:
+	case FIELD_LIST:
 		signcheck_check_array(s, field, value);
 		break;
 	default:
@@ -264,23 +266,24 @@ static void signcheck_check_value(const struct signcheck_subject *s, const struc
 
 /* ---- kinds ---- */
 
-static const json_t *signcheck_value_of(const struct parsed_item *item, const char *name)
+static const json_t *signcheck_value_of(const struct parsed_item *item,
+					const struct schema_field *field)
 {
 	const json_t *value;
 
 	if (rye_kind_has(item->kind, RYE_KIND_ELEMENT | RYE_KIND_FRONT))
-		return json_object_get(item->meta, name);
+		return json_object_get(item->meta, field->name);
 	if (!rye_kind_has(item->kind, RYE_KIND_PROCESS))
-		return json_object_get(json_object_get(item->meta, "data"), name);
-	value = strcmp(name, "description") ? NULL : parsed_get(item, "tool_description");
-	return value ? value : parsed_get(item, name);
+		return json_object_get(json_object_get(item->meta, "data"), field->name);
+	value = field->also ? parsed_get(item, field->also) : NULL;
+	return value ? value : parsed_get(item, field->name);
 }
 
 /* Older entries say `id` for what is called `name` now. */
 static const json_t *knowledge_name(const struct parsed_item *item, struct sign_report *report)
 {
 	const json_t *name = json_object_get(item->meta, "name");
-	const json_t *id = json_object_get(item->meta, "id");
+	const json_t *id = json_object_get(item->meta, field_named(knowledge, "name")->also);
 
 	if (name || !id)
 		return name;
@@ -293,8 +296,8 @@ void sign_check(const struct parsed_item *item, struct sign_report *report)
 {
 	struct signcheck_subject s = { item, report->issues, "" };
 
-	for (const struct field *field = tables[item->kind]; field && field->name; field++) {
-		const json_t *value = signcheck_value_of(item, field->name);
+	for (const struct schema_field *field = tables[item->kind]; field && field->name; field++) {
+		const json_t *value = signcheck_value_of(item, field);
 
 		if (rye_kind_has(item->kind, RYE_KIND_FRONT) && !strcmp(field->name, "name"))
 			value = knowledge_name(item, report);

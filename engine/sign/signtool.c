@@ -3,6 +3,7 @@
  * What the tool format asks beyond its fields: executors, tool ids, capability names and the
  * schemas of parameters. Pure; called by sign_check on a parsed but unverified tool.
  */
+#include "sign/sign.h"
 #include "sign/sign_inner.h"
 
 #include "item/item.h"
@@ -12,25 +13,24 @@
 #include "str.h"
 
 /* Types that other tools run through, or that do not run at all. */
+static const char *const without_executor[] = { "primitive", "runtime", "library", "mcp_server" };
+/* Types that other software's bundles use for what other tools read: configuration, mostly. */
+static const char *const read_by_others[] = { "config",	   "config-schema", "configuration",
+					      "extractor", "http",	    "parser",
+					      "provider",  "sink" };
+
 static bool needs_no_executor(const char *tool_type)
 {
-	static const char *const types[] = { "primitive", "runtime", "library", "mcp_server" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
-		if (!strcmp(tool_type, types[i]))
+	for (size_t i = 0; i < ARRAY_SIZE(without_executor); i++)
+		if (!strcmp(tool_type, without_executor[i]))
 			return true;
 	return false;
 }
 
-/* Types that other software's bundles use for what other tools read: configuration, mostly. */
 static bool is_read_by_others(const char *tool_type)
 {
-	static const char *const types[] = { "config",	  "config-schema", "configuration",
-					     "extractor", "http",	   "parser",
-					     "provider",  "sink" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
-		if (!strcmp(tool_type, types[i]))
+	for (size_t i = 0; i < ARRAY_SIZE(read_by_others); i++)
+		if (!strcmp(tool_type, read_by_others[i]))
 			return true;
 	return str_ends(tool_type, "_provider");
 }
@@ -209,6 +209,33 @@ void sign_check_tool(const struct parsed_item *item, struct sign_report *report)
 	/* it decides nothing but a warning, and another's server may have written it */
 	tell_faults("output_schema: ", json_is_object(answer) ? answer : NULL, report->warnings);
 	check_shebang(item, report);
+}
+
+/* What runs nothing of its own may leave its executor out; a dotted name is is_capability's. */
+json_t *sign_tool_schema(void)
+{
+	json_t *types = json_array();
+	auto_free char *exempt = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(without_executor); i++)
+		json_array_append_new(types, json_string(without_executor[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(read_by_others); i++)
+		json_array_append_new(types, json_string(read_by_others[i]));
+	exempt = schema_text(types);
+	return schema_of(
+		"{'properties': {"
+		"  'tool_id': {'type': 'string', 'description': 'The file\\u0027s name.'},"
+		"  'executor_id': {'type': ['string', 'null'],"
+		"    'description': 'What runs it, as rye/core/runtimes/bash/bash.'},"
+		"  'requires': {'type': ['array', 'null'],"
+		"    'description': 'What it may do: fs.write, net.*, rye.execute.tool.PATTERN.',"
+		"    'items': {'type': 'string',"
+		"      'pattern': '^[A-Za-z0-9_*/-]+(\\\\.[A-Za-z0-9_*/-]+)+$'}}},"
+		" 'if': {'properties': {'tool_type':"
+		"    {'anyOf': [{'enum': %s}, {'type': 'string', 'pattern': '_provider$'}]}}},"
+		" 'else': {'required': ['executor_id'],"
+		"    'properties': {'executor_id': {'type': 'string', 'minLength': 1}}}}",
+		exempt ? exempt : "[]");
 }
 
 void sign_check_name(const struct parsed_item *item, struct sign_report *report)

@@ -39,6 +39,11 @@ const char *wire_path(const struct wire *wire, bool stream)
 	return stream ? wire->stream_path : wire->path;
 }
 
+const char *wire_known(size_t n)
+{
+	return n < ARRAY_SIZE(wire_rows) ? wire_rows[n]->name : NULL;
+}
+
 const struct wire *wire_named(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(wire_rows); i++)

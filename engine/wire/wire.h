@@ -295,6 +295,7 @@ const char *wire_name(const struct wire *wire);
 /* Behind an address; {model} is filled in. */
 const char *wire_path(const struct wire *wire, bool stream);
 const struct wire *wire_named(const char *name); /* NULL: there is none */
+const char *wire_known(size_t n); /* the names, NULL: there are no more */
 /* By the end of an address. */
 const struct wire *wire_of_url(const char *url);
 

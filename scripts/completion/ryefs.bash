@@ -26,6 +26,7 @@ _ryefs_member() {
 _ryefs() {
   local cur prev words cword verb
   local verbs="mount completion diff doctor edit execute fetch init keygen keys link list log mcp mv new node remote rm search secret sign skill threads trust umount untrust verify watch"
+  local verbs="mount completion diff doctor edit execute fetch init keygen keys list log mcp mv new node remote rm schema search secret sign skill threads trust umount untrust verify watch"
   local shared="--project --user --system --env --compat --venv --color --json --quiet --help"
   local options="userspace= system= ro norun nosign coverage= devmode wait= jobs= sandbox= trust_callers= venv env= list= spaces= skills= xattr allow_other"
   # from the line itself: bash has split its own words at colons
@@ -78,7 +79,7 @@ _ryefs() {
       edit) shared+=" --space --yes" ;;
       execute) shared+=" --async --dry-run --fork --output --target --trace" ;;
       fetch) shared+=" --from --to --force" ;;
-      init) shared+=" --sample" ;;
+      init) shared+=" --hooks --sample --vscode" ;;
       keygen) shared+=" --force --forget-secrets --owner" ;;
       log) shared+=" --limit --space" ;;
       mcp) shared+=" --space --yes --http --port --token --unix --read-only --allow-sign --aliases --no-prompts --no-resources" ;;
@@ -110,6 +111,7 @@ _ryefs() {
         COMPREPLY=($(compgen -W "@last $(_ryefs_member id threads)" -- "$cur"))
       fi
       ;;
+    schema) [ "$prev" = --editor ] && COMPREPLY=($(compgen -W "helix neovim vscode" -- "$cur")) || COMPREPLY=($(compgen -W "$(_ryefs_member name schema) --editor" -- "$cur")) ;;
     completion) COMPREPLY=($(compgen -W "bash fish zsh" -- "$cur")) ;;
     list | doctor | keys) ;;
     node)

@@ -38,6 +38,7 @@ complete -c ryefs -n __ryefs_first -a node -d 'let other machines send runs here
 complete -c ryefs -n __ryefs_first -a remote -d 'machines that runs may go to'
 complete -c ryefs -n __ryefs_first -a rm -d 'take an item away'
 complete -c ryefs -n __ryefs_first -a search -d 'find items'
+complete -c ryefs -n __ryefs_first -a schema -d 'JSON Schemas for editors'
 complete -c ryefs -n __ryefs_first -a secret -d 'values for items that ask'
 complete -c ryefs -n __ryefs_first -a sign -d 'sign items'
 complete -c ryefs -n __ryefs_first -a skill -d 'Agent Skills, verified'
@@ -78,7 +79,11 @@ complete -c ryefs -n '__ryefs_verb execute' -l trace -d 'tell how it was resolve
 complete -c ryefs -n '__ryefs_verb fetch' -l from -xa 'project user system'
 complete -c ryefs -n '__ryefs_verb fetch' -l to -xa 'project user'
 complete -c ryefs -n '__ryefs_verb fetch keygen' -s f -l force
+complete -c ryefs -n '__ryefs_verb init' -l hooks
 complete -c ryefs -n '__ryefs_verb init' -l sample
+complete -c ryefs -n '__ryefs_verb init' -l vscode
+complete -c ryefs -n '__ryefs_verb schema' -fa '(__ryefs_member name schema)'
+complete -c ryefs -n '__ryefs_verb schema' -l editor -xa 'helix neovim vscode'
 complete -c ryefs -n '__ryefs_verb mcp' -l http -d 'listen on this machine'
 complete -c ryefs -n '__ryefs_verb mcp' -l port -x
 complete -c ryefs -n '__ryefs_verb mcp' -l token -rF -d 'file that keeps it, or none'

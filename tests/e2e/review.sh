@@ -51,6 +51,22 @@ has "and says why" "$(cat "$T/said")" "refused  knowledge:my/b" "mend with: ryef
 ryefs sign -q my/b && git add -A
 ok "signed, it is committed" git commit -qm 'signed'
 
+# the hook that init writes: verified is what lies there, so that has to be what is staged
+ryefs init -q --hooks
+has "a hook that is there stays" "$(cat "$P/.git/hooks/pre-commit")" "cd sub && exec"
+rm "$P/.git/hooks/pre-commit"
+is "init writes one" "$(ryefs init --json --hooks | jq -c .made) $(ls "$P/.git/hooks/pre-commit")" \
+  "[\"../.git/hooks/pre-commit\"] $P/.git/hooks/pre-commit"
+echo staged >>.ai/knowledge/my/b.md && git add -A
+git commit -qm 'not signed' >"$T/said" 2>&1
+is "it stops what is not signed" "$? $(git log -1 --format=%s)" "1 signed"
+ryefs sign -q my/b
+git commit -qm 'signed since' >"$T/said" 2>&1
+has "and what was signed only after it was staged" "$? $(cat "$T/said")" "1 ryefs: staged" "mend with: git add -u :/"
+ok "the remedy" git add -u :/
+ok "mends it" git commit -qm 'hooked'
+rm "$P/.git/hooks/pre-commit"
+
 # keys of a change are told, too: they count for nothing until they are trusted
 mkdir "$T/bob"
 USER_SPACE=$T/bob ryefs keygen -q 2>/dev/null

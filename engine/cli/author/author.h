@@ -86,4 +86,9 @@ struct rye_blob *edit_text(const struct edit_copy *edit);
 /* What changes, on `to`; false: nothing does. */
 bool edit_show(const struct edit_copy *edit, FILE *to);
 
+/* ---- verb_schema.c ---- */
+
+/* VS Code's settings of a workspace; what was written is added to made. Exit status. */
+int editor_set_up(struct cli *cli, const char *project, json_t *made);
+
 #endif

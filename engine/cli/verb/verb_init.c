@@ -4,6 +4,7 @@
  * it may be run again: directories, a .gitignore for what must not be shared, the user's key,
  * and with --sample a few items, signed.
  */
+#include "cli/author/author.h"
 #include "cli/cli.h"
 
 #include "base/id.h"
@@ -258,6 +259,10 @@ static int init_at(struct cli *cli, const char *dir)
 		merging_set_up(cli, made);
 	if (status == CLI_OK && cli->opt.sample)
 		status = make_samples(&making, ai);
+	if (status == CLI_OK && cli->opt.vscode)
+		status = editor_set_up(cli, cli->project, made);
+	if (status == CLI_OK && cli->opt.hooks)
+		status = merging_hook(cli, made);
 	if (status != CLI_OK)
 		return status;
 	verb_init_report(&making);

@@ -86,7 +86,8 @@ static const struct cli_verb verbs[] = {
 	  .usage = "[DIR]",
 	  .help = "make DIR a workspace: directories, a signing key if you have none",
 	  .more = "What is there already is left alone.",
-	  .examples = "ryefs init --sample ~/work",
+	  .examples = "ryefs init --sample ~/work\n"
+		      "ryefs init --vscode --hooks ~/work",
 	  .max = 1,
 	  .traits = CLI_WRITES,
 	  .run = verb_init },
@@ -237,6 +238,16 @@ static const struct cli_verb verbs[] = {
 	  .seek = "ryefs search '*'",
 	  .traits = CLI_REFS | CLI_WRITES | CLI_OPENS,
 	  .run = verb_rm },
+	{ .name = "schema",
+	  .usage = "[NAME]",
+	  .help = "JSON Schemas of what is YAML here, and which of them editors want",
+	  .more = "Without NAME: which there are, and for which files. They come from the tables that\n"
+		  "items and configuration are checked with.",
+	  .examples = "ryefs schema tool\n"
+		      "ryefs schema --editor helix",
+	  .max = 1,
+	  .seek = "ryefs schema",
+	  .run = verb_schema },
 	{ .name = "search",
 	  .usage = "WORD...",
 	  .help = "find items; \"a phrase\", AND, OR, NOT and * are understood",
