@@ -60,5 +60,6 @@ git config diff.ryefs.textconv "$T/evil"
 is "as before" "$(rows "my/grüße-2" | wc -l)" 5
 ok "nothing was run" test ! -e "$T/ran"
 has "one that is not there" "$(ryefs log my/no-such 2>&1) [$?]" "ryefs log: " "[3]"
-has "of a bundle" "$(ryefs log tool:rye/bash/bash 2>&1) [$?]" "read only" "[5]"
+has "of a bundle" "$(ryefs log tool:rye/bash/bash 2>&1) [$?]" " ok " "came with the program" "[0]"
+has "but not of another space" "$(ryefs log tool:rye/bash/bash --space project 2>&1) [$?]" "is in the system space, not in the project space" "[3]"
 finish

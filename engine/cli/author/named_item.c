@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The one file that an operand of `edit`, `mv`, `rm` and `log` means: which space's, and where it lies.
- * What lies in a bundle is to read only. One thread.
+ * What lies in a bundle is to read only: `log` alone takes it. One thread.
  */
 #include "cli/author/author.h"
 
@@ -40,14 +40,22 @@ static const json_t *named_choose(struct cli *cli, const json_t *rows)
 	return NULL;
 }
 
+static bool is_system(const char *space)
+{
+	return !strncmp(space, "system", strlen("system"));
+}
+
 /* The space that was named has it not, another one has. */
 static int named_elsewhere(struct cli *cli, const char *ref, const char *space)
 {
-	auto_free char *mend = mend_with("ryefs %s --space %s %s", cli->verb->name, space, ref);
+	bool system = is_system(space);
+	auto_free char *mend =
+		system ? mend_with("ryefs %s %s", cli->verb->name, ref) :
+			 mend_with("ryefs %s --space %s %s", cli->verb->name, space, ref);
 
 	return cli_complain(cli, CLI_NOT_FOUND, cli->argc > 1 ? NULL : mend,
-			    "%s is in the %s space, not in the %s space", ref, space,
-			    cli->opt.space);
+			    "%s is in the %s space, not in the %s space", ref,
+			    system ? "system" : space, cli->opt.space);
 }
 
 static int named_read_only(struct cli *cli, const char *ref)
@@ -77,7 +85,7 @@ static int named_fill(struct cli *cli, const json_t *row, struct named_item *ret
 	int n = rye_space_count(cli->rye);
 
 	ret->kind = id_split(ret->ref, &ret->id);
-	ret->space = strcmp(space, "user") ? RYE_PROJECT : RYE_USER;
+	ret->space = is_system(space) ? RYE_SYSTEM : strcmp(space, "user") ? RYE_PROJECT : RYE_USER;
 	ret->good = json_flag(row, "ok", false);
 	ret->ext = kind_extension_of(ret->kind, path);
 	ret->file = strdup(path);
@@ -116,11 +124,11 @@ int named_item_find(struct cli *cli, int operand, named_none_fn *none, struct na
 		return none ? none(cli, &err, ret->ref) : cli_fail(cli, &err, ret->ref);
 	row = named_choose(cli, rows);
 	first = json_str(row ? row : json_array_get(rows, 0), "space");
-	if (!strncmp(first, "system", strlen("system")))
+	if (is_system(first) && cli->verb->traits & CLI_WRITES)
 		return named_read_only(cli, ret->ref);
-	if (!row)
+	if (!row && (cli->opt.space || !is_system(first)))
 		return named_elsewhere(cli, ret->ref, first);
-	return named_fill(cli, row, ret);
+	return named_fill(cli, row ? row : json_array_get(rows, 0), ret);
 }
 
 int named_item_read(struct cli *cli, const struct named_item *item, struct rye_blob **ret)

@@ -107,7 +107,7 @@ static int log_take(void *arg, const struct git_text *text)
 }
 
 /* For people: what a row says in a line. */
-static void log_shorten(json_t *rows)
+static void log_shorten(json_t *rows, const char *else_what)
 {
 	json_t *row;
 	size_t i;
@@ -125,7 +125,7 @@ static void log_shorten(json_t *rows)
 		json_sets(row, "by", by && *by ? by : "-");
 		json_sets(row, "in", commit && *commit ? commit : "-");
 		json_sets(row, "what",
-			  *json_str(row, "commit") ? json_str(row, "subject") : "not committed");
+			  *json_str(row, "commit") ? json_str(row, "subject") : else_what);
 	}
 }
 
@@ -155,6 +155,7 @@ int verb_log(struct cli *cli)
 	if (!json_array_size(rows))
 		log_working(&log);
 	if (!cli->opt.json)
-		log_shorten(rows);
+		log_shorten(rows,
+			    item.space == RYE_SYSTEM ? "came with the program" : "not committed");
 	return out_rows(cli, rows, columns, ARRAY_SIZE(columns), NULL);
 }
