@@ -19,6 +19,17 @@ except ImportError:
 
 from page import BUNDLE, Place, harness
 
+# What SARIF 2.1.0 lets stand where we say something, and wants there ("!").
+SARIF = {
+    "": "version! runs! $schema",
+    "runs": "tool! results columnKind", "runs.tool": "driver!", "runs.tool.driver": "name! version rules",
+    "runs.tool.driver.rules": "id! shortDescription", "runs.tool.driver.rules.shortDescription": "text!",
+    "runs.results": "message! ruleId level locations", "runs.results.message": "text!",
+    "runs.results.locations": "physicalLocation!",
+    "runs.results.locations.physicalLocation": "artifactLocation!",
+    "runs.results.locations.physicalLocation.artifactLocation": "uri! uriBaseId",
+}
+
 ROUNDS = int(os.environ.get("RYE_ROUNDS") or 150)
 WRONG = [None, 5, 1.5, True, "", "x", "no name", [], {}, [5], {"type": "nonsense"}]
 # what depends on where a file lies, or on what its texts mean
@@ -109,6 +120,32 @@ class Schemas(Place):
             refused += 1
             self.assertNotEqual(self.faults(file, doc), [], (row["message"], key, doc.get(key)))
         self.assertGreater(refused, ROUNDS / 8)
+
+    def sarif(self, doc, at=""):
+        """As the official schema (draft-07, closed objects) has it."""
+        if isinstance(doc, list):
+            for one in doc:
+                self.sarif(one, at)
+        elif isinstance(doc, dict):
+            members = SARIF[at].split()
+            self.assertLessEqual(set(doc), {name.rstrip("!") for name in members}, at)
+            self.assertGreaterEqual(set(doc), {name[:-1] for name in members if name.endswith("!")}, at)
+            for name, value in doc.items():
+                self.sarif(value, (at + "." + name).lstrip("."))
+        else:
+            self.assertTrue(isinstance(doc, str) and doc, at)
+
+    def test_sarif(self):
+        for name in ("one", "two"):
+            self.rye("new", "-q", "knowledge", "my/" + name)
+        self.put(".ai/knowledge/my/one.md", "changed")
+        self.put(".ai/tools/my/three.py", "print(1)")
+        done = json.loads(self.rye("verify", "--sarif", status=1).stdout)
+        self.sarif(done)
+        self.assertEqual(done["version"], "2.1.0")
+        self.assertEqual(done["runs"][0]["columnKind"], "unicodeCodePoints")
+        self.assertEqual({row["level"] for row in done["runs"][0]["results"]}, {"error"})
+        self.assertEqual(len(done["runs"][0]["results"]), 2)
 
     def test_an_editor_is_told_of_files_that_are_there(self):
         self.rye("init", "--vscode")
