@@ -25,8 +25,7 @@ _ryefs_member() {
 
 _ryefs() {
   local cur prev words cword verb
-  local verbs="mount completion diff doctor edit execute fetch init keygen keys link list log mcp mv new node remote rm search secret sign skill threads trust umount untrust verify watch"
-  local verbs="mount completion diff doctor edit execute fetch init keygen keys list log mcp mv new node remote rm schema search secret sign skill threads trust umount untrust verify watch"
+  local verbs="mount completion diff doctor edit execute fetch init keygen keys link list log mcp mv new node remote rm schema search secret sign skill threads trust umount untrust verify watch"
   local shared="--project --user --system --env --compat --venv --color --json --quiet --help"
   local options="userspace= system= ro norun nosign coverage= devmode wait= jobs= sandbox= trust_callers= venv env= list= spaces= skills= xattr allow_other"
   # from the line itself: bash has split its own words at colons
@@ -86,9 +85,7 @@ _ryefs() {
       link) shared+=" --client --each" ;;
       mv) shared+=" --dry-run --space" ;;
       new) shared+=" --dry-run --lang --space" ;;
-      node) shared+=" --as --dir --owner --stdio" ;;
       node) shared+=" --as --dir --owner --stdio --http --port" ;;
-      remote) shared+=" --again --yes" ;;
       rm) shared+=" --dry-run --space --yes" ;;
       remote) shared+=" --again --force --yes" ;;
       search) shared+=" --limit" ;;
