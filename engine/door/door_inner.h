@@ -22,6 +22,9 @@ bool principal_is_fp(const char *text);
 /* Releases what all streams have kept. */
 void session_end(struct door_session *session);
 
+/* principal_file.c: "a,b" as a list, "" as an empty one; a new reference. */
+json_t *door_names(const char *text);
+
 /* door_push.c. NULL is fine */
 void door_push_free(struct door_push *push);
 /* What principals have pushed; opened by the first frame that needs it, the session's. */

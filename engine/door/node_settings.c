@@ -20,20 +20,6 @@
 #define SETTINGS_KIND "ryefs-node"
 #define LABELS_MAX 64
 
-static json_t *labels_of(const char *text)
-{
-	json_t *list = json_array();
-
-	for (const char *p = text; *p; p += *p == ',') {
-		size_t n = strcspn(p, ",");
-
-		if (n)
-			json_array_append_new(list, json_stringn(p, n));
-		p += n;
-	}
-	return list;
-}
-
 static bool labels_good(const json_t *labels)
 {
 	size_t i;
@@ -87,7 +73,7 @@ int node_settings_read(struct node_dir *node, struct rye_err *err)
 /* One NAME=VALUE of `node init`; an empty value is as if it had never been said. */
 static int settings_set(json_t *doc, const char *name, const char *text, struct rye_err *err)
 {
-	auto_json json_t *labels = labels_of(text);
+	auto_json json_t *labels = door_names(text);
 
 	if (strcmp(name, "board") != 0 && strcmp(name, "labels") != 0)
 		return rye_fail(err, RYE_INVALID, "there is no %s: board and labels are there",

@@ -246,8 +246,7 @@ static json_t *money_of(const char *text)
 	return isdigit((unsigned char)*text) && !*end ? json_real(n) : NULL;
 }
 
-/* "a,b"; "" is an empty list. */
-static json_t *list_of(const char *text)
+json_t *door_names(const char *text)
 {
 	json_t *list = json_array();
 
@@ -265,7 +264,7 @@ static json_t *value_of(enum member_sort sort, const char *text)
 {
 	switch (sort) {
 	case SORT_LIST:
-		return list_of(text);
+		return door_names(text);
 	case SORT_COUNT:
 		return count_of(text);
 	case SORT_MONEY:
