@@ -312,7 +312,7 @@ static void path_changed(struct front *front, const struct rye_change *change)
 	else /* what was an item's below a name that is nothing now is told of by itself */
 		change_post(front, *below ? name_task : kind_task, kind, below);
 	if (rye_kind_has(kind, RYE_KIND_MANIFEST | RYE_KIND_RUNS))
-		skills_changed(front);
+		skills_changed(front, rye_kind_has(kind, RYE_KIND_MANIFEST));
 }
 
 static void change_told(void *arg)
@@ -348,7 +348,7 @@ void change_seen(void *arg, const struct rye_change *change)
 		break;
 	case RYE_CHANGE_ALL:
 		change_post(front, everything_task, 0, "");
-		skills_changed(front);
+		skills_changed(front, true);
 		pass_changed(front, -1, "");
 		break;
 	case RYE_CHANGE_THREAD:

@@ -27,7 +27,7 @@ void mount_help(FILE *to)
 		{ "env=NAME[:NAME]", "variables that items may read" },
 		{ "list=items|all", "all: list items' directories as well" },
 		{ "spaces=rw|ro|none", "whether spaces/ may be written to, is there" },
-		{ "skills=own|all|only|none", "what skills/ shows beside skills" },
+		{ "skills=WHICH", "of skills/: own, all, only or none (docs/skills.md)" },
 		{ "xattr", "answer user.rye.* attributes" },
 		{ "allow_other", "let other users read" },
 	};

@@ -109,7 +109,8 @@ struct front {
 	bool stopped;
 	bool expires; /* this kernel can expire an entry without dropping it */
 	bool parallel_lookups; /* it can look names of one directory up side by side */
-	_Atomic bool skills_told; /* that listings of skills/ go is queued */
+	_Atomic bool
+		skills_told[2]; /* that skills/, that its folders, too, are listed anew is queued */
 	_Atomic bool inited;
 	_Atomic bool init_told; /* the answer to INIT has been written */
 	_Atomic bool lookups_alone; /* and the kernel could not be told of parallel_lookups */

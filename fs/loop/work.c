@@ -465,6 +465,7 @@ static void work_aside(struct work *work, const struct node_class *aside)
 	work->task.class = &work_aside_class;
 	work->task.lane = aside->lane(front_of(work->req), work->node, what);
 	aside_run(front_of(work->req)->asides, &work->task);
+	work->left = NULL;
 }
 
 /* df of the read-only trees: the disk that the project lies on. */

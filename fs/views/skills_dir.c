@@ -224,28 +224,47 @@ static bool is_skills_dir(void *arg, const struct node *node)
 }
 
 /* Which names a changed skill had is not known any more: all listings of this view go. */
-static void skills_task(struct front *front, struct node *none, int unused, const char *text)
+static void skills_folders_told(struct front *front)
 {
 	const struct node_search what = { .match = is_skills_dir };
-	auto_free struct node **found = NULL;
 	size_t n;
+	auto_free struct node **found = nodes_collect(front->nodes, &what, &n);
 
-	(void)none;
-	(void)unused;
-	(void)text;
-	/* what changes from here on has a task of its own */
-	atomic_store(&front->skills_told, false);
-	found = nodes_collect(front->nodes, &what, &n);
 	for (size_t i = 0; i < n; i++) {
 		notify_send_inode(front, found[i], 0);
 		node_unref(found[i]);
 	}
 }
 
-void skills_changed(struct front *front)
+/* An item that is shown as a skill comes and goes as a name, its folder is always the same. */
+static void skills_names_told(struct front *front)
+{
+	struct tree_dir dir = { .sort = TREE_ROOT, .path = "" };
+	auto_node struct node *top = NULL;
+	struct tree_key key;
+
+	if (!tree_step(&dir, "skills", &key))
+		top = node_peek(front->nodes, &key);
+	if (top)
+		notify_send_inode(front, top, 0);
+}
+
+static void skills_task(struct front *front, struct node *none, int folders, const char *text)
+{
+	(void)none;
+	(void)text;
+	/* what changes from here on has a task of its own */
+	atomic_store(&front->skills_told[folders], false);
+	if (folders)
+		skills_folders_told(front);
+	else
+		skills_names_told(front);
+}
+
+void skills_changed(struct front *front, bool folders)
 {
 	rye_offers_stale(front->offers);
-	if (!atomic_exchange(&front->skills_told, true))
+	if (!atomic_exchange(&front->skills_told[folders], true))
 		notify_task(front->notify,
-			    &(struct notify_task){ skills_task, NULL, 0, "", LANE_CONTENT });
+			    &(struct notify_task){ skills_task, NULL, folders, "", LANE_CONTENT });
 }

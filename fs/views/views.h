@@ -121,7 +121,7 @@ void search_answer(const struct search_query_ask *ask);
  */
 
 /* Something has changed that skills are made of; only queues. */
-void skills_changed(struct front *front);
+void skills_changed(struct front *front, bool folders);
 
 /*
  * remotes.c: remotes/, as remotes of the configuration are known here: from files alone, no connection.

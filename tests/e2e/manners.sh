@@ -101,7 +101,7 @@ umount_rye >/dev/null
 
 # ---- what it is made with ----
 like "--version says the version first" "$(ryefs --version | head -n 1)" '^ryefs [0-9.]+$'
-like "then with what it was built" "$(ryefs --version | tail -n +2 | tr '\n' ' ')" '^with libfuse 3\.[0-9.]+, sqlite 3\.[0-9.]+, .* loaded when it is wanted: libcurl [0-9.]+ $'
+like "then with what it was built" "$(ryefs --version | tail -n +2 | tr '\n' ' ')" '^with libfuse 3\.[0-9.]+, sqlite 3\.[0-9.]+, .* loaded when it is wanted: libcurl [0-9.]+(, libpq [0-9.]+)? $'
 
 # ---- completions and help ----
 for shell in bash:ryefs.bash zsh:_ryefs fish:ryefs.fish; do

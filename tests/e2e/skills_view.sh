@@ -43,7 +43,7 @@ EOF
 
 sign() { "$RYEFS" sign -q --project "$P" "$@"; }
 
-"$RYEFS" keygen -q
+"$RYEFS" keygen -q >/dev/null
 skill pdf scripts/x.sh references/a/b.md
 skill plain
 sign skill:pdf skill:plain
@@ -311,11 +311,12 @@ mkdir -p "$P/.claude/skills/mine"
 not_ok "a directory of somebody's is not replaced" link -q --client claude
 has "with what to do" "$(link --client claude 2>&1)" "ryefs skill add .claude/skills/NAME"
 ok "and stays" test -d "$P/.claude/skills/mine"
-ok "--each links each into it" link -q --each --client claude >"$T/said"
+link -q --each --client claude >"$T/said"
+is "--each links each into it" $? 0
 is "all that may be read" "$(cd "$P/.claude/skills" && find -L . -name SKILL.md | wc -l)" "$(find "$M/skills" -name SKILL.md | wc -l)"
 echo x >>"$SKILLS/many-9/scripts/run.sh"
 until_true test -L "$M/skills/many-9"
-link -q --each --client claude
+link -q --each --client claude >"$T/said"
 is "one that is refused by now goes, what is somebody's stays" \
   "$(test -L "$P/.claude/skills/many-9" && echo there) $(cd "$P/.claude/skills" && echo mine many-8)" " mine many-8"
 rm "$P/.agents/skills"

@@ -9,15 +9,20 @@ import sys
 import cscan
 
 PACKAGES = "fuse3 jansson libsodium libcrypto sqlite3 yaml-0.1 expat libpcre2-8 cmocka".split()
+OPTIONAL = {"engine/board/board_pq.h": "libpq"}
 FLAGS = "-fsyntax-only -x c -std=gnu11 -Wall -Werror -D_GNU_SOURCE -DFUSE_USE_VERSION=314".split()
 
 
 def package_flags():
     flags = []
-    for p in PACKAGES:
+    for p in PACKAGES + list(OPTIONAL.values()):
         r = subprocess.run(["pkg-config", "--cflags", p], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         flags += r.stdout.split()
     return sorted(set(flags))
+
+
+def there(package):
+    return not subprocess.run(["pkg-config", "--exists", package]).returncode
 
 
 def include_path(path):
@@ -42,7 +47,7 @@ def compile_alone(root, cc, flags, path):
 
 def main(root, cc):
     flags = package_flags()
-    headers = cscan.sources(root, ext=(".h",))
+    headers = [h for h in cscan.sources(root, ext=(".h",)) if h not in OPTIONAL or there(OPTIONAL[h])]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         found = pool.map(lambda h: compile_alone(root, cc, flags, h), headers)
         return cscan.finish([f for f in found if f])

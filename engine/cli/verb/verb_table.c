@@ -87,7 +87,7 @@ static const struct cli_verb verbs[] = {
 	  .help = "make DIR a workspace: directories, a signing key if you have none",
 	  .more = "What is there already is left alone.",
 	  .examples = "ryefs init --sample ~/work\n"
-		      "ryefs init --vscode --hooks ~/work",
+		      "ryefs init --vscode ~/work",
 	  .max = 1,
 	  .traits = CLI_WRITES,
 	  .run = verb_init },
@@ -197,14 +197,11 @@ static const struct cli_verb verbs[] = {
 	  .usage = "init [DIR] [NAME=VALUE...] | admit KEY [NAME=VALUE...] | list |\n"
 		   "       remove FINGERPRINT | --stdio [DIR] | --http [DIR]",
 	  .help = "let other machines' runs come here: a directory, its keys, who may",
-	  .more = "A node needs no root and opens no port: ssh starts ryefs node --stdio for each\n"
-		  "connection. --http listens on port 7394 of this machine, for a proxy that speaks TLS.\n"
-		  "KEY is the fingerprint of a key that has asked, or a key file. NAME is\n"
+	  .more = "It needs no root and opens no port: ssh starts ryefs node --stdio. --http is for a\n"
+		  "proxy that speaks TLS. KEY is the fingerprint of a key that has asked, or a file. NAME is\n"
 		  "allow, signers, env, jobs, queued, bytes, push, seconds, spend_month or expires; of\n"
-		  "init board (postgresql://USER@HOST/NAME) or labels (of the workers here).\n"
-		  "The node lies in ~/.local/share/ryefs/node, or where --dir or $RYE_NODE says.",
-	  .examples = "ryefs node init\n"
-		      "ryefs node list",
+		  "init board or labels. It lies in ~/.local/share/ryefs/node, or where $RYE_NODE says.",
+	  .examples = "ryefs node init",
 	  .max = -1,
 	  .seek = "ryefs node list",
 	  .run = verb_node },
