@@ -16,6 +16,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum cli_exit exit_of(enum rye_code code)
@@ -245,13 +246,23 @@ static int fail_not_found(struct cli *cli, const char *message, const char *ref)
 	return cli_complain(cli, CLI_NOT_FOUND, mend ? mend : seek, "%s", message);
 }
 
+/* /nonexistent, as accounts of services have it, or /dev/null */
+static bool is_no_home(const char *base)
+{
+	struct stat st;
+
+	return stat(base, &st) < 0 || !S_ISDIR(st.st_mode);
+}
+
 /* The system said no to a write below the user space, which no other space's rights mend. */
 static bool fail_at_home(const struct cli *cli, const struct rye_err *err)
 {
 	auto_free char *base = cli_user_base(cli), *ai = NULL;
+	bool denied = err->sys == EROFS || err->sys == EACCES || err->sys == EPERM;
+	bool nowhere = err->sys == ENOENT || err->sys == ENOTDIR;
 
-	if ((err->sys != EROFS && err->sys != EACCES && err->sys != EPERM) || cli->opt.user ||
-	    !base || asprintf(&ai, "%s/.ai", base) < 0)
+	if (cli->opt.user || !base || (!denied && !(nowhere && is_no_home(base))) ||
+	    asprintf(&ai, "%s/.ai", base) < 0)
 		return false;
 	return strstr(err->msg, ai) != NULL;
 }
@@ -271,13 +282,13 @@ char *told_split(const char *message, char **ret_what)
 int cli_fail(struct cli *cli, const struct rye_err *err, const char *ref)
 {
 	auto_free char *what = NULL, *mend = told_split(err->msg, &what);
-	bool told = mend;
+	bool told = mend, at_home = !told && fail_at_home(cli, err);
 
 	if (!what)
 		return exit_of(err->code);
-	if (err->code == RYE_NOT_FOUND && !told)
+	if (err->code == RYE_NOT_FOUND && !told && !at_home)
 		return fail_not_found(cli, what, ref);
-	if (!told && fail_at_home(cli, err))
+	if (at_home)
 		mend = strdup(SELF_ELSEWHERE);
 	else if (!told && err->sys != EROFS)
 		mend = cli_remedy(err->code, ref);

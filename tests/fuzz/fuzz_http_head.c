@@ -42,10 +42,11 @@ static void check_values(const char *text, size_t size)
 	struct serve_head head = { 0 };
 	struct serve_heard heard = { 0 };
 	size_t n = head_len(text, size) + 2;
-	auto_free char *copy = strndup(text, n);
+	auto_free char *copy = calloc(1, n + 1);
 
 	if (!copy)
 		return;
+	memcpy(copy, text, n);
 	serve_head_read(copy, &head, &heard);
 	if (!*head.verb || !*head.path || strchr(head.path, '?') || !head.host ||
 	    head.host[strspn(head.host, " \t")] != *head.host)

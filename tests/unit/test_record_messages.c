@@ -279,8 +279,12 @@ static void a_long_transcript_is_read(void **state)
 	assert_works(&told_err, messages_end(messages, &list, &told_err));
 	assert_string_equal(json_str(json_array_get(list, 0), "role"), "user");
 	assert_works(&told_err, chronicle_resumed(&r.record, &next, &told_err));
-	/* a line, its text, what it is parsed into */
+	/* a line, its text, what it is parsed into; a sanitizer keeps what was freed for a while */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 	assert_in_range(peak_mb() - before, 0, 24);
+#else
+	(void)before;
+#endif
 	record_place_drop(&r);
 }
 
