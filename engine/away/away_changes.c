@@ -5,8 +5,6 @@
  */
 #include "away/away_inner.h"
 
-#include "base/io.h"
-#include "memory.h"
 #include "scope.h"
 #include "str.h"
 
@@ -49,16 +47,9 @@ static json_t *changes_left(struct away *away)
 static int changes_none(const struct away *away, const char *why, struct rye_err *err)
 {
 	auto_json json_t *doc = json_object();
-	auto_blob struct rye_blob *text = NULL;
-	int r;
 
 	json_sets(doc, "error", *why ? why : "the node kept nothing");
-	text = json_blob(doc, true);
-	if (!text)
-		return memory_fail(err);
-	r = io_replace_at(away->ask->dir, REMOTE_CHANGES_DOC,
-			  (struct rye_span){ text->data, text->len }, 0600);
-	return r < 0 ? rye_fail_sys(err, -r, REMOTE_CHANGES_DOC) : 0;
+	return remote_changes_tell(away->ask->dir, doc, err);
 }
 
 int away_changes(struct away *away, const struct receipt *receipt, struct rye_err *err)

@@ -87,13 +87,9 @@ static int apply_conflict(struct applying *applying, json_t *doc, struct rye_err
 {
 	size_t n = json_array_size(applying->conflicts), shown = 0;
 	auto_buf struct rye_buf names = { .cap = 600 };
-	auto_blob struct rye_blob *text = NULL;
 
 	json_object_set(doc, "conflicts", applying->conflicts);
-	text = json_blob(doc, true);
-	if (text)
-		io_replace_at(applying->thread, REMOTE_CHANGES_DOC,
-			      (struct rye_span){ text->data, text->len }, 0600);
+	remote_changes_tell(applying->thread, doc, NULL);
 	while (shown < n && names.len < 400) {
 		const json_t *row = json_array_get(applying->conflicts, shown++);
 

@@ -82,19 +82,23 @@ static int pull_files(struct pull *pull, struct rye_err *err)
 	return r;
 }
 
-static int pull_tell(struct pull *pull, struct rye_err *err)
+int remote_changes_tell(int dir, const json_t *doc, struct rye_err *err)
 {
-	auto_blob struct rye_blob *text = NULL;
+	auto_blob struct rye_blob *text = json_blob(doc, true);
 	int r;
 
-	if (json_array_size(pull->what->refused))
-		json_object_set(pull->changes.doc, "refused", (json_t *)pull->what->refused);
-	text = json_blob(pull->changes.doc, true);
 	if (!text)
 		return memory_fail(err);
-	r = io_replace_at(pull->what->dir, REMOTE_CHANGES_DOC,
-			  (struct rye_span){ text->data, text->len }, 0600);
+	r = io_replace_at(dir, REMOTE_CHANGES_DOC, (struct rye_span){ text->data, text->len },
+			  0600);
 	return r < 0 ? rye_fail_sys(err, -r, REMOTE_CHANGES_DOC) : 0;
+}
+
+static int pull_tell(struct pull *pull, struct rye_err *err)
+{
+	if (json_array_size(pull->what->refused))
+		json_object_set(pull->changes.doc, "refused", (json_t *)pull->what->refused);
+	return remote_changes_tell(pull->what->dir, pull->changes.doc, err);
 }
 
 static int pull_run(struct pull *pull, struct rye_err *err)

@@ -128,6 +128,8 @@ int remote_pushed(const struct item_env *env, const char *name, json_t **ret, st
  */
 #define REMOTE_CHANGES "changes"
 #define REMOTE_CHANGES_DOC "changes.json"
+/* Into the thread's directory. */
+int remote_changes_tell(int dir, const json_t *doc, struct rye_err *err);
 struct remote_pull {
 	const char *id; /* of the run */
 	const char *base, *manifest; /* digests: what was pushed, what it left */

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_run_frames.c - bodies of the frames about runs, as a principal may send them: the first byte says which of ORDER,
- * FOLLOW, WORD, CANCEL and LIST, the rest is the body. A node of its own, whose board has one run that is over: of an
- * open one a worker would be started.
+ * fuzz_run_frames.c - bodies of the frames about runs, as a principal may send them: ORDER, FOLLOW, WORD,
+ * CANCEL and LIST, to a node whose board has one run that is over: of an open one a worker would be started.
  */
-#include "base/io.h"
-#include "board/board.h"
-#include "door/door.h"
-#include "scope.h"
-#include "str.h"
+#include "fuzz_door.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include "str.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -23,21 +16,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const enum frame_type fuzzed[] = { FRAME_ORDER, FRAME_FOLLOW, FRAME_WORD, FRAME_CANCEL,
 					  FRAME_LIST };
 
-static char top[] = "/tmp/fuzz-runs.XXXXXX";
-static struct node_dir node;
-static struct door_session session;
-
-static void fuzz_end(void)
-{
-	conn_close(session.conn);
-	board_close(session.board);
-	io_remove_tree(AT_FDCWD, top, 8);
-}
-
 static void fuzz_run_over(void)
 {
 	const struct board_order order = { .id = RUN,
-					   .principal = session.who.key.fp,
+					   .principal = fuzz_session.who.key.fp,
 					   .sha = SOME_SHA,
 					   .body = "{}",
 					   .labels = "[]",
@@ -50,51 +32,22 @@ static void fuzz_run_over(void)
 	enum board_settled settled;
 	struct board_run run;
 
-	if (board_submit(session.board, &order, &run, NULL) ||
-	    board_claim(session.board, &seat, &claim, NULL) != 1 ||
-	    board_write(session.board, &claim.run, &part, span_of("some lines\n"), NULL) ||
-	    board_settle(session.board, &claim.run, &end, &settled, NULL))
+	if (board_submit(fuzz_session.board, &order, &run, NULL) ||
+	    board_claim(fuzz_session.board, &seat, &claim, NULL) != 1 ||
+	    board_write(fuzz_session.board, &claim.run, &part, span_of("some lines\n"), NULL) ||
+	    board_settle(fuzz_session.board, &claim.run, &end, &settled, NULL))
 		abort();
 }
 
-static void fuzz_begin(void)
-{
-	static const unsigned char seed[KEY_LEN] = { 1 };
-	int out = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
-	if (!mkdtemp(top) || conn_over(in, out, &session.conn, NULL))
-		abort();
-	node = (struct node_dir){ .path = top, .dir = open(top, O_PATH | O_CLOEXEC) };
-	key_secret_seed(seed, &node.key);
-	session.node = &node;
-	session.who.key = node.key.pub;
-	session.who.queued = session.who.jobs = 4;
-	if (node_board(&node, &session.board, NULL))
-		abort();
-	fuzz_run_over();
-	atexit(fuzz_end);
-}
-
-/* An answer is sent, or the error says why not. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct conn_frame frame = { .stream = 1 };
-	struct rye_err err = { 0 };
-
-	if (!session.conn)
-		fuzz_begin();
-	if (!size)
-		return 0;
-	frame.type = fuzzed[data[0] % ARRAY_SIZE(fuzzed)];
-	frame.body = rye_blob_new((const char *)data + 1, size - 1);
-	for (size_t i = 0; i < door_n_rows; i++)
-		if (door_rows[i].type == frame.type) {
-			int r = door_rows[i].fn(&session, &frame, &err);
-
-			if (r && (r != -(int)err.code || !*err.msg))
-				abort();
-		}
-	frame_done(&frame);
+	if (!fuzz_session.conn) {
+		fuzz_door_begin();
+		fuzz_session.who.queued = fuzz_session.who.jobs = 4;
+		if (node_board(&fuzz_node, &fuzz_session.board, NULL))
+			abort();
+		fuzz_run_over();
+	}
+	fuzz_door_frame(fuzzed, ARRAY_SIZE(fuzzed), data, size);
 	return 0;
 }
