@@ -17,7 +17,7 @@ static inline int messages_read(struct rye_span text, bool replay, json_t **ret,
 
 	if (!m)
 		return memory_fail(err);
-	r = chronicle_each(text, messages_event, m, err);
+	r = chronicle_each(CHRONICLE_TEXT(text), messages_event, m, err);
 	end = messages_end(m, &list, r ? NULL : err);
 	if (r || end) {
 		json_decref(list);

@@ -6,6 +6,7 @@
  */
 #include "item_place.h"
 
+#include "bounds.h"
 #include "record/record.h"
 
 struct record_place {
@@ -55,6 +56,15 @@ static inline void record_place_drop(struct record_place *r)
 	close(r->dir);
 	key_wipe(&r->key);
 	place_drop(&r->p);
+}
+
+/* The whole transcript. */
+static inline int record_transcript(const struct record *record, struct rye_blob **ret,
+				    struct rye_err *err)
+{
+	int r = io_read_at(record->dir, "transcript.jsonl", RYE_BUF_CAP, ret);
+
+	return r < 0 ? rye_fail_sys(err, -r, "transcript.jsonl") : 0;
 }
 
 /* The artifact of that name in the index. */

@@ -49,13 +49,9 @@ static int end_unlogged(struct agent *agent, struct rye_err *err)
 /* Of a call whose result was left out, too, the transcript has one: a resume wants it. */
 static int end_calls(struct agent *agent, struct rye_err *err)
 {
-	auto_blob struct rye_blob *text = NULL;
-	int r = chronicle_text(&agent->record, &text, err);
+	int r = chronicle_close_calls(agent->transcript, CHRONICLE_FILE(&agent->record),
+				      agent->error ? agent->error : "lost", err);
 
-	if (!r)
-		r = chronicle_close_calls(agent->transcript,
-					  (struct rye_span){ text->data, text->len },
-					  agent->error ? agent->error : "lost", err);
 	return MIN_OF(r, 0);
 }
 
@@ -111,12 +107,8 @@ static int end_story(struct agent *agent, struct rye_err *err)
 				     .model = agent->provider ? agent->provider->model : NULL,
 				     .cost = agent->cost,
 				     .capabilities = agent->capabilities };
-	auto_blob struct rye_blob *text = NULL;
-	int r = chronicle_text(&agent->record, &text, err);
 
-	return r ? r :
-		   story_write(&agent->record, &story, (struct rye_span){ text->data, text->len },
-			       err);
+	return story_write(&agent->record, &story, CHRONICLE_FILE(&agent->record), err);
 }
 
 static int end_ledger(struct agent *agent, struct rye_err *err)

@@ -88,7 +88,9 @@ static int db_prepare(struct db *db, const char *schema, struct rye_err *err)
 	int r = SQLITE_BUSY;
 
 	while (r == SQLITE_BUSY && clock_ms() < end) {
-		r = sqlite3_exec(db->handle, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+		r = sqlite3_exec(db->handle,
+				 "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
+				 "PRAGMA temp_store=MEMORY;",
 				 NULL, NULL, NULL);
 		if (r == SQLITE_BUSY)
 			nanosleep(&pause, NULL);

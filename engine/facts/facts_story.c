@@ -173,7 +173,8 @@ static int story_parse(const struct facts_look *look, json_t **ret, struct rye_e
 	int r;
 
 	json_object_set_new(doc, "turns", story.turns);
-	r = memory_result(since, chronicle_every(&record, hear_line, &story, err), err);
+	r = memory_result(since, chronicle_each(CHRONICLE_FILE(&record), hear_line, &story, err),
+			  err);
 	if (!r && story.kept > RYE_BUF_CAP)
 		r = rye_fail(err, RYE_TOO_BIG,
 			     "what was said in thread %s alone has %zu MiB, wanted at most %u",
@@ -184,13 +185,6 @@ static int story_parse(const struct facts_look *look, json_t **ret, struct rye_e
 }
 
 /* ---- what is kept ---- */
-
-static int story_text(const struct facts_look *look, struct rye_blob **ret, struct rye_err *err)
-{
-	const struct record record = facts_record(look, -1);
-
-	return chronicle_text(&record, ret, err);
-}
 
 /* A new reference to a document that nothing changes. */
 static int story_of(const struct facts_look *look, json_t **ret, struct rye_err *err)
@@ -276,7 +270,7 @@ int fact_messages(const struct facts_look *look, struct rye_buf *out, struct rye
 
 	if (!messages)
 		return memory_fail(err);
-	r = chronicle_every(&record, messages_event, messages, err);
+	r = chronicle_each(CHRONICLE_FILE(&record), messages_event, messages, err);
 	end = messages_end(messages, &list, r ? NULL : err);
 	if (!r && !end)
 		json_pretty(out, list);
@@ -321,7 +315,7 @@ int fact_transcript(const struct facts_look *look, struct rye_buf *out, struct r
 			       .model = json_str(look->doc, "model"),
 			       .cost = look->thread.links.cost,
 			       .capabilities = json_object_get(look->doc, "capabilities") };
-	int r;
+	const struct record record = facts_record(look, -1);
 
 	if (ai < 0)
 		return ai;
@@ -330,11 +324,7 @@ int fact_transcript(const struct facts_look *look, struct rye_buf *out, struct r
 		buf_add(out, text->data, text->len);
 		return 0;
 	}
-	r = story_text(look, &text, err);
-	if (r)
-		return r;
 	if (json_object_get(look->doc, "cost"))
 		thread_cost_read(json_object_get(look->doc, "cost"), &story.cost);
-	story_put(out, look->id, &story, (struct rye_span){ text->data, text->len });
-	return 0;
+	return story_put(out, look->id, &story, CHRONICLE_FILE(&record), err);
 }

@@ -98,7 +98,7 @@ static int recover_line(void *arg, const struct chronicle_line *line)
 
 /* Its end, unless the runner came so far itself; then its last checkpoint alone may be missing. */
 static int recover_close(struct recovery *recovery, struct chronicle *transcript,
-			 struct rye_span span, struct rye_err *err)
+			 struct rye_err *err)
 {
 	const struct thread_lost *lost = recovery->lost;
 	bool failed = !strcmp(lost->status, "error");
@@ -107,7 +107,8 @@ static int recover_close(struct recovery *recovery, struct chronicle *transcript
 	if (*recovery->status && recovery->sealed)
 		return 0;
 	if (!*recovery->status) {
-		r = chronicle_close_calls(transcript, span, lost->why, err);
+		r = chronicle_close_calls(transcript, CHRONICLE_FILE(&recovery->record), lost->why,
+					  err);
 		if (r < 0)
 			return r;
 		r = chronicle_event(transcript, failed ? "thread_error" : "thread_cancelled",
@@ -124,20 +125,15 @@ static int recover_close(struct recovery *recovery, struct chronicle *transcript
 static int recover_transcript(struct recovery *recovery, struct rye_err *err)
 {
 	auto_chronicle struct chronicle *transcript = NULL;
-	auto_blob struct rye_blob *text = NULL;
-	struct rye_span span;
 	int r = chronicle_open(&recovery->record, &transcript, err);
 
-	if (!r)
-		r = chronicle_text(&recovery->record, &text, err);
 	if (r)
 		return r;
-	span = (struct rye_span){ text->data, text->len };
-	r = chronicle_each(span, recover_line, recovery, err);
+	r = chronicle_each(CHRONICLE_FILE(&recovery->record), recover_line, recovery, err);
 	if (!*recovery->status)
 		recovery->cost.elapsed_seconds = recovery->elapsed;
 	if (!r)
-		r = recover_close(recovery, transcript, span, err);
+		r = recover_close(recovery, transcript, err);
 	snprintf(recovery->head, sizeof(recovery->head), "%s", chronicle_head(transcript));
 	return r;
 }
@@ -156,12 +152,8 @@ static int recover_story(const struct recovery *recovery, const struct thread_js
 				     .model = json->model,
 				     .cost = recovery->cost,
 				     .capabilities = json->capabilities };
-	auto_blob struct rye_blob *text = NULL;
-	int r = chronicle_text(&recovery->record, &text, err);
 
-	return r ? r :
-		   story_write(&recovery->record, &story,
-			       (struct rye_span){ text->data, text->len }, err);
+	return story_write(&recovery->record, &story, CHRONICLE_FILE(&recovery->record), err);
 }
 
 /* The record that the runner wrote at its start, with its end. */

@@ -82,20 +82,12 @@ static int each_of(struct lines *lines, struct chronicle_each *each, struct rye_
 	return r ? r : more;
 }
 
-int chronicle_each(struct rye_span text, chronicle_fn fn, void *arg, struct rye_err *err)
-{
-	struct chronicle_each each = { fn, arg, 0 };
-	struct lines lines;
-
-	lines_of(&lines, text);
-	return each_of(&lines, &each, err);
-}
-
-int chronicle_every(const struct record *record, chronicle_fn fn, void *arg, struct rye_err *err)
+int chronicle_each(const struct chronicle_source *source, chronicle_fn fn, void *arg,
+		   struct rye_err *err)
 {
 	__attribute__((cleanup(lines_done))) struct lines lines = { .fd = -1 };
 	struct chronicle_each each = { fn, arg, 0 };
-	int r = lines_open(&lines, record, err);
+	int r = lines_open(&lines, source, err);
 
 	return r ? r : each_of(&lines, &each, err);
 }
@@ -109,36 +101,15 @@ bool chronicle_point(const json_t *payload, struct chronicle_point *ret)
 	return ret->turn >= 0 && ret->offset >= 0 && *ret->hash;
 }
 
-/* A thread of ours ends before its transcript is that long; those of others may be longer. */
-static int chronicle_unread(const struct record *record, int r, struct rye_err *err)
-{
-	if (r != -EFBIG)
-		return rye_fail_sys(err, -r, "%.700s/" TRANSCRIPT_FILE, record->id);
-	return rye_fail(err, RYE_TOO_BIG,
-			"%.700s/" TRANSCRIPT_FILE " has more than %u MiB: it is shown as it is, "
-			"but neither taken apart, checked nor gone on with",
-			record->id, RYE_BUF_CAP >> 20);
-}
-
-int chronicle_text(const struct record *record, struct rye_blob **ret, struct rye_err *err)
-{
-	int r = io_read_at(record->dir, TRANSCRIPT_FILE, RYE_BUF_CAP, ret);
-
-	return r < 0 ? chronicle_unread(record, r, err) : 0;
-}
-
 /* ---- to the disk ---- */
 
 /* What is appended meanwhile is of the next one. */
 static void sync_story(struct chronicle *chronicle)
 {
-	auto_blob struct rye_blob *text = NULL;
+	const struct chronicle_source source = { .record = chronicle->record,
+						 .upto = chronicle->story_size };
 
-	if (!chronicle_text(chronicle->record, &text, NULL))
-		story_write(chronicle->record, &chronicle->story,
-			    (struct rye_span){ text->data,
-					       MIN_OF(text->len, chronicle->story_size) },
-			    &chronicle->story_err);
+	story_write(chronicle->record, &chronicle->story, &source, &chronicle->story_err);
 }
 
 static void *sync_work(void *arg)
@@ -232,7 +203,7 @@ static int take_text(struct chronicle *chronicle, struct rye_err *err)
 	__attribute__((cleanup(lines_done))) struct lines lines = { .fd = -1 };
 	struct rye_span text;
 	size_t number = 0;
-	int more = 0, r = lines_open(&lines, chronicle->record, err);
+	int more = 0, r = lines_open(&lines, CHRONICLE_FILE(chronicle->record), err);
 
 	while (!r && (more = lines_next(&lines, &text, err)) > 0) {
 		if (!lines.whole)

@@ -199,7 +199,7 @@ void chronicle_check(const struct record *record, struct rye_span text, const ch
 {
 	struct chronicle_audit audit = { .record = record, .text = text, .head = head };
 
-	lines_of(&audit.lines, text);
+	lines_open(&audit.lines, CHRONICLE_TEXT(text), NULL);
 	audit_all(&audit, ret);
 }
 
@@ -211,7 +211,7 @@ int chronicle_audit(const struct record *record, const char *head,
 					 .head = head,
 					 .fn = hearer ? hearer->fn : NULL,
 					 .arg = hearer ? hearer->arg : NULL };
-	int r = lines_open(&audit.lines, record, err);
+	int r = lines_open(&audit.lines, CHRONICLE_FILE(record), err);
 
 	if (!r)
 		audit_all(&audit, ret);

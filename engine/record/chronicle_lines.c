@@ -19,11 +19,6 @@
 /* Read at once; a longer line makes the window grow. */
 #define WINDOW (256u << 10)
 
-void lines_of(struct lines *lines, struct rye_span text)
-{
-	*lines = (struct lines){ .fd = -1, .rest = text, .len = text.len };
-}
-
 void lines_done(struct lines *lines)
 {
 	if (lines->fd >= 0)
@@ -36,18 +31,23 @@ static int lines_fail(const struct lines *lines, int sys, struct rye_err *err)
 	return rye_fail_sys(err, sys, "%.700s/" TRANSCRIPT_FILE, lines->record->id);
 }
 
-int lines_open(struct lines *lines, const struct record *record, struct rye_err *err)
+int lines_open(struct lines *lines, const struct chronicle_source *source, struct rye_err *err)
 {
 	struct stat st;
 
-	*lines = (struct lines){ .record = record };
-	lines->fd = openat(record->dir, TRANSCRIPT_FILE,
+	*lines = (struct lines){ .record = source->record,
+				 .fd = -1,
+				 .rest = source->text,
+				 .len = source->text.len };
+	if (!source->record)
+		return 0;
+	lines->fd = openat(source->record->dir, TRANSCRIPT_FILE,
 			   O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (lines->fd < 0 || fstat(lines->fd, &st) < 0)
 		return lines_fail(lines, errno, err);
 	if (!S_ISREG(st.st_mode))
 		return lines_fail(lines, EINVAL, err);
-	lines->len = lines->left = (uint64_t)st.st_size;
+	lines->len = lines->left = MIN_OF((uint64_t)st.st_size, source->upto);
 	return 0;
 }
 
@@ -133,9 +133,8 @@ int lines_digest(const struct lines *lines, struct rye_span text, uint64_t upto,
 
 	if (!run)
 		return -ENOMEM;
-	if (lines->fd < 0)
-		lines_of(&again, text);
-	else if (lines_open(&again, lines->record, NULL))
+	if (lines_open(&again, lines->fd < 0 ? CHRONICLE_TEXT(text) : CHRONICLE_FILE(lines->record),
+		       NULL))
 		again.left = 0;
 	while (again.at < upto && lines_next(&again, &line, NULL) > 0)
 		sha_run_add(run, (struct rye_span){ line.ptr, (size_t)MIN_OF(upto, again.at) -

@@ -113,15 +113,15 @@ static int pairs_unbegun(struct pairs_close *close, const struct pairs *pairs, s
 	return r == -(int)RYE_TOO_BIG ? 0 : r;
 }
 
-int chronicle_close_calls(struct chronicle *chronicle, struct rye_span text, const char *why,
-			  struct rye_err *err)
+int chronicle_close_calls(struct chronicle *chronicle, const struct chronicle_source *source,
+			  const char *why, struct rye_err *err)
 {
 	__attribute__((cleanup(pairs_done))) struct pairs pairs = { json_array(), json_object(),
 								    NULL };
 	struct pairs_close close = { chronicle, why, 0 };
 	json_t *id;
 	size_t i;
-	int r = chronicle_each(text, pairs_line, &pairs, err);
+	int r = chronicle_each(source, pairs_line, &pairs, err);
 
 	json_array_foreach(pairs.started, i, id)
 		if (!r)

@@ -186,9 +186,6 @@ struct resumed {
 };
 int chronicle_resumed(const struct record *record, const struct resumed *what, struct rye_err *err);
 
-/* A whole transcript in memory, at most RYE_BUF_CAP. */
-int chronicle_text(const struct record *record, struct rye_blob **ret, struct rye_err *err);
-
 /* One event; fields are borrowed, "" or NULL when absent or of another type. */
 struct chronicle_line {
 	double timestamp;
@@ -198,13 +195,20 @@ struct chronicle_line {
 	struct rye_span text; /* without its newline */
 };
 typedef int (*chronicle_fn)(void *arg, const struct chronicle_line *line); /* nonzero stops */
+/* A transcript: the first `upto` bytes of the file, however long, of which a line is in memory; or a text. */
+struct chronicle_source {
+	const struct record *record; /* NULL: the text */
+	uint64_t upto;
+	struct rye_span text;
+};
+#define CHRONICLE_FILE(of) (&(const struct chronicle_source){ .record = (of), .upto = UINT64_MAX })
+#define CHRONICLE_TEXT(of) (&(const struct chronicle_source){ .text = (of) })
 /*
  * Every line; RYE_UNPARSABLE "Corrupt transcript at line N" for one that is no JSON object, except
  * a last one without a newline, which is left out.
  */
-int chronicle_each(struct rye_span text, chronicle_fn fn, void *arg, struct rye_err *err);
-/* The same of the file, however long: a line of it is in memory. */
-int chronicle_every(const struct record *record, chronicle_fn fn, void *arg, struct rye_err *err);
+int chronicle_each(const struct chronicle_source *source, chronicle_fn fn, void *arg,
+		   struct rye_err *err);
 
 /* chronicle_check.c: is a transcript what its thread wrote? Pure but for the trust store. */
 struct chronicle_check {
@@ -257,8 +261,8 @@ int messages_end(struct messages *messages, json_t **ret, struct rye_err *err);
 json_t *messages_trim(const json_t *messages, int64_t tokens);
 /* pairs.c: results for calls of a thread that is over and that have none, as events: "interrupted: WHY …" of
  * one that was begun, "not executed: WHY" of the others of the last answer. How many. */
-int chronicle_close_calls(struct chronicle *chronicle, struct rye_span text, const char *why,
-			  struct rye_err *err);
+int chronicle_close_calls(struct chronicle *chronicle, const struct chronicle_source *source,
+			  const char *why, struct rye_err *err);
 
 /*
  * capabilities_md.c: capabilities.md, the tools that were offered and a tree of the capabilities;
@@ -281,11 +285,12 @@ struct story {
 	struct thread_cost cost;
 	const json_t *capabilities; /* may be NULL */
 };
-/* text: chronicle_text. */
-int story_write(const struct record *record, const struct story *what, struct rye_span text,
-		struct rye_err *err);
-/* Unsigned; for the view of a thread that has none. Pure. */
-void story_put(struct rye_buf *out, const char *id, const struct story *what, struct rye_span text);
+/* RYE_TOO_BIG: what was said in it alone has more than RYE_BUF_CAP. */
+int story_write(const struct record *record, const struct story *what,
+		const struct chronicle_source *source, struct rye_err *err);
+/* Unsigned; for the view of a thread that has none. */
+int story_put(struct rye_buf *out, const char *id, const struct story *what,
+	      const struct chronicle_source *source, struct rye_err *err);
 
 /* artifact.c: results of tools and long answers, whole, in the store .ai/state/objects. */
 struct artifact {

@@ -71,9 +71,8 @@ struct lines {
 	char *room; /* of rest, for a file; owned */
 	size_t size;
 };
-void lines_of(struct lines *lines, struct rye_span text);
-/* As far as the file is long now; lines_done also when that fails. */
-int lines_open(struct lines *lines, const struct record *record, struct rye_err *err);
+/* As far as the file is long now; lines_done also when that fails. A text never does. */
+int lines_open(struct lines *lines, const struct chronicle_source *source, struct rye_err *err);
 void lines_done(struct lines *lines);
 /* 1: a line without its newline, borrowed until the next call; 0: the end; or an error. */
 int lines_next(struct lines *lines, struct rye_span *ret, struct rye_err *err);

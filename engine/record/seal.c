@@ -60,16 +60,13 @@ int seal_put(const struct seal *seal, int64_t turn, struct rye_err *err)
 int seal_check(const struct seal *seal, int64_t *ret_turn, struct rye_err *err)
 {
 	auto_seal_place struct seal_place place = { .record = { .dir = -1 } };
-	struct rye_blob *text = NULL;
 	struct chronicle_check check;
 	int r = seal_open(seal, &place, err);
 
 	if (!r)
-		r = chronicle_text(&place.record, &text, err);
+		r = chronicle_audit(&place.record, NULL, NULL, &check, err);
 	if (r)
 		return r;
-	chronicle_check(&place.record, (struct rye_span){ text->data, text->len }, NULL, &check);
-	rye_blob_unref(text);
 	*ret_turn = check.checkpoints ? check.turn : 0;
 	/* what a process wrote before it was killed has no checkpoint behind it */
 	if (check.code == RYE_OK || check.code == RYE_UNSIGNED || check.code == RYE_UNCOVERED)

@@ -6,6 +6,7 @@
  */
 #include "record/record_inner.h"
 
+#include "bounds.h"
 #include "clock.h"
 #include "memory.h"
 #include "scope.h"
@@ -177,6 +178,7 @@ static void tell_result(struct story_walk *walk, const json_t *payload)
 
 static int story_event(void *arg, const struct chronicle_line *line)
 {
+	struct story_walk *walk = arg;
 	static const struct {
 		const char *type;
 		void (*fn)(struct story_walk *walk, const json_t *payload);
@@ -188,8 +190,8 @@ static int story_event(void *arg, const struct chronicle_line *line)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (!strcmp(line->type, rows[i].type))
-			rows[i].fn(arg, line->payload);
-	return 0;
+			rows[i].fn(walk, line->payload);
+	return walk->out->failed;
 }
 
 /* ---- the entry ---- */
@@ -260,17 +262,36 @@ static void put_footer(struct rye_buf *out, const struct story *what)
 	buf_addc(out, '\n');
 }
 
-void story_put(struct rye_buf *out, const char *id, const struct story *what, struct rye_span text)
+/* A transcript that is corrupt from some line on is told up to there. */
+static int story_each(const struct chronicle_source *source, chronicle_fn fn, void *arg,
+		      struct rye_err *err)
+{
+	int r = chronicle_each(source, fn, arg, err);
+
+	return r == -(int)RYE_UNPARSABLE ? 0 : MIN_OF(r, 0);
+}
+
+int story_put(struct rye_buf *out, const char *id, const struct story *what,
+	      const struct chronicle_source *source, struct rye_err *err)
 {
 	struct story_walk walk = { .out = out };
+	unsigned long since = memory_failures();
 	char created[24] = "";
+	int r = story_each(source, first_time, created, err);
 
-	chronicle_each(text, first_time, created, NULL);
+	if (r)
+		return r;
 	buf_adds(out, "```yaml\n");
 	put_front(out, id, what, created);
 	buf_addf(out, "```\n\n# %s\n\n", what->directive);
-	chronicle_each(text, story_event, &walk, NULL);
+	r = story_each(source, story_event, &walk, err);
 	put_footer(out, what);
+	if (!r && !memory_check(since, NULL) && out->failed)
+		r = rye_fail(err, RYE_TOO_BIG,
+			     "what was said in thread %.700s has more than %u MiB: it is kept in "
+			     "its transcript, and no page is made of it",
+			     id, RYE_BUF_CAP >> 20);
+	return r ? r : memory_result(since, out->failed ? -(int)RYE_IO : 0, err);
 }
 
 static void story_place(const struct record *record, char id[1100], char path[1200])
@@ -289,17 +310,16 @@ bool story_is_due(const struct record *record)
 	       record_now(record) / 1000000 - st.st_mtim.tv_sec >= 1;
 }
 
-int story_write(const struct record *record, const struct story *what, struct rye_span text,
-		struct rye_err *err)
+int story_write(const struct record *record, const struct story *what,
+		const struct chronicle_source *source, struct rye_err *err)
 {
-	unsigned long since = memory_failures();
 	auto_buf struct rye_buf out = RYE_BUF_INIT;
 	char id[1100], path[1200];
+	int r = story_put(&out, record->id, what, source, err);
 
+	if (r)
+		return r;
 	story_place(record, id, path);
-	story_put(&out, record->id, what, text);
-	if (out.failed || memory_check(since, NULL))
-		return memory_fail(err);
 	return record_put_signed(
 		record, &(struct record_text){ record->ai, path, id, { out.data, out.len } }, err);
 }

@@ -110,6 +110,42 @@ bool thread_is_run(int root, const char *id)
 	       faccessat(state, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+/* The entries of a directory, added to names; false: they cannot be told. */
+static bool thread_add_names(int dir, json_t *names)
+{
+	auto_dir DIR *list = dir < 0 ? NULL : fdopendir(dir);
+	struct dirent *entry;
+
+	if (!list) {
+		if (dir >= 0)
+			close(dir);
+		return false;
+	}
+	errno = 0;
+	while ((entry = readdir(list)))
+		json_set(names, entry->d_name, json_true());
+	return errno == 0;
+}
+
+json_t *thread_names(int root)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+	auto_json json_t *names = json_object();
+	int graphs;
+
+	if (root < 0 || !thread_add_names(openat(root, ".", flags), names))
+		return NULL;
+	graphs = openat(root, "../graphs", flags);
+	if (graphs < 0 ? errno != ENOENT : !thread_add_names(graphs, names))
+		return NULL;
+	return steal(&names);
+}
+
+bool thread_may_be(const json_t *names, const char *id)
+{
+	return !names || json_object_getn(names, id, strcspn(id, "/"));
+}
+
 int thread_run_walked(int root, const char *id)
 {
 	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };

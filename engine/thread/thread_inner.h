@@ -40,6 +40,13 @@ bool thread_registry_there(int root);
  * the process that walks it has locked.
  */
 bool thread_is_run(int root, const char *id);
+/*
+ * Of many ids, most may have no directory (a registry that came with a clone): the names beside one
+ * another in state/threads and in state/graphs, read once behind the ids. NULL: they cannot be read,
+ * and each id may be there. Owned by the caller.
+ */
+json_t *thread_names(int root);
+bool thread_may_be(const json_t *names, const char *id);
 /* Is it walked? -errno: that cannot be told; -ENOENT: there is no such run. */
 int thread_run_walked(int root, const char *id);
 int thread_dir(int root, const char *id, bool create, struct rye_err *err);

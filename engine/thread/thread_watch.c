@@ -262,11 +262,14 @@ void threads_recover(struct threads *threads, const char *id)
  * end of each one cost milliseconds and a directory, and there may be 100 000. It stays as it is until
  * a command or a program asks for that thread. The run of a graph that is waited for has its own.
  */
-static bool has_dir(int root, const char *id)
+static bool has_dir(int root, const json_t *names, const char *id)
 {
 	struct rye_err err = { 0 };
-	auto_close int dir = root < 0 ? -1 : thread_dir(root, id, false, &err);
+	auto_close int dir = -1;
 
+	if (!thread_may_be(names, id))
+		return false;
+	dir = root < 0 ? -1 : thread_dir(root, id, false, &err);
 	return dir >= 0 || err_scarce(&err) || thread_is_run(root, id);
 }
 
@@ -280,10 +283,12 @@ void threads_recover_all(struct threads *threads)
 {
 	auto_close int root = thread_root(threads->env.opt->project, false, NULL);
 	auto_buf struct rye_buf ids = RYE_BUF_INIT;
+	auto_json json_t *names = NULL;
 
 	active_ids(threads, &ids);
+	names = thread_names(root);
 	for (size_t at = 0; at < ids.len && !is_stopping(threads); at += strlen(ids.data + at) + 1)
-		if (has_dir(root, ids.data + at))
+		if (has_dir(root, names, ids.data + at))
 			thread_watch_look_at(threads, ids.data + at, -1);
 }
 
@@ -305,12 +310,14 @@ int threads_begin(struct threads *threads)
 	auto_close int root = thread_root(threads->env.opt->project, false, NULL);
 	auto_buf struct rye_buf ids = RYE_BUF_INIT;
 	int64_t until = clock_ms() + BEGIN_MS;
+	auto_json json_t *names = NULL;
 	bool behind = false;
 
 	active_ids(threads, &ids);
+	names = thread_names(root);
 	for (size_t at = 0; at < ids.len; at += strlen(ids.data + at) + 1) {
 		behind = clock_ms() > until;
-		if (!has_dir(root, ids.data + at))
+		if (!has_dir(root, names, ids.data + at))
 			continue;
 		if (behind)
 			watch_living(threads, ids.data + at);
@@ -399,7 +406,7 @@ static void scan_next(struct threads *threads, struct rounds *rounds)
 	auto_close int root = thread_root(threads->env.opt->project, false, NULL);
 	const char *id = rounds->ids.data + rounds->at;
 
-	if (has_dir(root, id))
+	if (has_dir(root, NULL, id))
 		thread_watch_look_at(threads, id, -1);
 	rounds->at += strlen(id) + 1;
 	if (rounds->at < rounds->ids.len)

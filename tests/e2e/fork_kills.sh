@@ -65,6 +65,18 @@ is "F21 in thread.json" "$(jq -c '[.status, .cost.turns, .cost.input_tokens, .co
 is "F21 in the ledger" "$(told budget_ledger status budget_ledger)" completed
 like "F21 an independent verifier takes it" "$(RYE_TRUSTED=$U/.ai/config/keys/automatic "$PY" "$E2E/thread_verifier.py" "$P/.ai" "$ID" 2>&1)" '^ok'
 
+# ---- behind more of a transcript than is held in memory ----
+rewind "$ID"
+cp "$T/begun.json" "$D/thread.json"
+{
+  head -n -2 "$D/transcript.jsonl"
+  yes '{"timestamp": 1.5, "event_type": "token_delta", "payload": {"text": "'"$(printf %01000d 0)"'"}}' | head -c 70M | sed '$d'
+} >"$T/long"
+cp "$T/long" "$D/transcript.jsonl"
+run threads >/dev/null
+is "F21 its transcript is closed, too" "$(tail -n 2 "$D/transcript.jsonl" | jq -r .event_type | xargs)" "thread_error checkpoint"
+is "F21 and nothing of it is lost" "$(head -n -2 "$D/transcript.jsonl" | cmp - "$T/long" && jq -r .error "$D/result.json")" "Process died"
+
 # ---- before its first file ----
 rewind "$ID"
 rm -f "$D/thread.json" "$D/transcript.jsonl" "$D/capabilities.md"
@@ -73,7 +85,8 @@ is "F21 a runner that died at its start" "$(told registry status threads)" error
 is "F21 gives its budget back" "$(told budget_ledger status budget_ledger)" error
 
 # ---- a child, beside a parent that goes on ----
-began() { jq -e .pid "$P"/.ai/state/threads/lane_child/*/runner.json && ls "$P"/.ai/state/threads/lane_child/*/transcript.jsonl; }
+# its transcript is made before its record is, and a thread without a record is as in the section above
+began() { jq -e .pid "$P"/.ai/state/threads/lane_child/*/runner.json && grep -q . "$P"/.ai/state/threads/lane_child/*/transcript.jsonl; }
 rm -rf "$P/.ai/state/threads/lane_child"
 run execute directive:lane_work --fork >"$T/parent.out" &
 until_true began

@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	chronicle_check_line(&check, line, sizeof(line));
 	check_messages(text);
-	story_put(&out, FUZZ_THREAD, &story, text);
+	story_put(&out, FUZZ_THREAD, &story, CHRONICLE_TEXT(text), NULL);
 	if (!out.failed && !utf8_valid((struct rye_span){ out.data, out.len }))
 		abort();
 	return 0;

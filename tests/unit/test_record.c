@@ -185,7 +185,7 @@ static int talk_make(void **state)
 	record_talk(&talk->r, t);
 	snprintf(talk->head, sizeof(talk->head), "%s", chronicle_head(t));
 	chronicle_close(t);
-	assert_works(&told_err, chronicle_text(&talk->r.record, &talk->text, &told_err));
+	assert_works(&told_err, record_transcript(&talk->r.record, &talk->text, &told_err));
 	*state = talk;
 	return 0;
 }
@@ -306,7 +306,7 @@ static void thread_F28_unknown_key(void **state)
 	assert_works(&told_err, chronicle_checkpoint(t, 3, &told_err));
 	chronicle_close(t);
 	rye_blob_unref(talk->text);
-	assert_works(&told_err, chronicle_text(&r->record, &talk->text, &told_err));
+	assert_works(&told_err, record_transcript(&r->record, &talk->text, &told_err));
 	chronicle_check(&r->record, whole(talk), NULL, &check);
 	assert_int_equal(check.code, RYE_UNTRUSTED);
 	snprintf(want, sizeof(want), "Untrusted signing key %s at turn 3", r->key.pub.fp);
@@ -373,7 +373,7 @@ static void thread_F21_torn_line(void **state)
 	assert_works(&told_err, chronicle_checkpoint(t, 2, &told_err));
 	chronicle_close(t);
 	rye_blob_unref(talk->text);
-	assert_works(&told_err, chronicle_text(&talk->r.record, &talk->text, &told_err));
+	assert_works(&told_err, record_transcript(&talk->r.record, &talk->text, &told_err));
 	check_is(talk, whole(talk), talk->head, "ok 3 checkpoints");
 }
 
@@ -389,7 +389,7 @@ static void thread_F36_clock_goes_back(void **state)
 	assert_works(&told_err, chronicle_checkpoint(t, 3, &told_err));
 	chronicle_close(t);
 	rye_blob_unref(talk->text);
-	assert_works(&told_err, chronicle_text(&talk->r.record, &talk->text, &told_err));
+	assert_works(&told_err, record_transcript(&talk->r.record, &talk->text, &told_err));
 	check_is(talk, whole(talk), talk->head, "ok 3 checkpoints");
 }
 
@@ -411,7 +411,7 @@ static void checkpoints_do_not_wait_for_the_disk(void **state)
 	assert_works(&told_err, chronicle_checkpoint_begin(t, 21, NULL, &told_err));
 	chronicle_close(t);
 	rye_blob_unref(talk->text);
-	assert_works(&told_err, chronicle_text(&talk->r.record, &talk->text, &told_err));
+	assert_works(&told_err, record_transcript(&talk->r.record, &talk->text, &told_err));
 	check_is(talk, whole(talk), talk->head, "ok 21 checkpoints");
 }
 
@@ -443,9 +443,10 @@ static void calls_without_a_result(void **state)
 	auto_blob struct rye_blob *blob = NULL;
 
 	assert_works(&told_err, chronicle_open(&talk->r.record, &t, &told_err));
-	assert_int_equal(chronicle_close_calls(t, span_of(text), "budget", NULL), 1);
+	assert_int_equal(chronicle_close_calls(t, CHRONICLE_TEXT(span_of(text)), "budget", NULL),
+			 1);
 	chronicle_close(t);
-	assert_works(&told_err, chronicle_text(&talk->r.record, &blob, &told_err));
+	assert_works(&told_err, record_transcript(&talk->r.record, &blob, &told_err));
 	assert_non_null(strstr(blob->data, "\"call_id\": \"b\", \"output\": \"\", \"error\": "
 					   "\"interrupted: budget."));
 }
@@ -467,9 +468,10 @@ static void calls_that_were_not_begun(void **state)
 	auto_blob struct rye_blob *blob = NULL;
 
 	assert_works(&told_err, chronicle_open(&talk->r.record, &t, &told_err));
-	assert_int_equal(chronicle_close_calls(t, span_of(text), "Runner lost", NULL), 2);
+	assert_int_equal(
+		chronicle_close_calls(t, CHRONICLE_TEXT(span_of(text)), "Runner lost", NULL), 2);
 	chronicle_close(t);
-	assert_works(&told_err, chronicle_text(&talk->r.record, &blob, &told_err));
+	assert_works(&told_err, record_transcript(&talk->r.record, &blob, &told_err));
 	assert_non_null(strstr(blob->data, "\"call_id\": \"b\", \"output\": \"\", \"error\": "
 					   "\"interrupted: Runner lost. It may have happened"));
 	assert_non_null(strstr(blob->data, "{\"tool\": \"ls\", \"call_id\": \"c\", \"input\": "
@@ -553,7 +555,8 @@ static void a_story_is_a_knowledge_entry(void **state)
 	auto_blob struct rye_blob *blob = NULL;
 	auto_item struct rye_item *item = NULL;
 
-	assert_works(&told_err, story_write(&talk->r.record, &what, whole(talk), &told_err));
+	assert_works(&told_err,
+		     story_write(&talk->r.record, &what, CHRONICLE_TEXT(whole(talk)), &told_err));
 	assert_works(&told_err, place_load(&talk->r.p, RYE_KNOWLEDGE, "agent/threads/" RECORD_ID,
 					   &item, &told_err));
 	assert_true(item->verdict.bound);

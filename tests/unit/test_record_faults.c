@@ -139,7 +139,7 @@ static int write_story(struct work *w)
 	struct story story = { .directive = "t/hello", .status = "running" };
 
 	story.cost.turns = ++w->step;
-	return story_write(&w->r.record, &story, SPAN(""), &w->err);
+	return story_write(&w->r.record, &story, CHRONICLE_TEXT(SPAN("")), &w->err);
 }
 
 static int write_artifact(struct work *w)
@@ -253,7 +253,7 @@ static void look_other(struct work *w)
 	const char *last;
 	int n = 0;
 
-	assert_int_equal(chronicle_text(&w->other, &text, &w->err), 0);
+	assert_int_equal(record_transcript(&w->other, &text, &w->err), 0);
 	lines = (struct rye_span){ text->data, text->len };
 	last = memrchr(lines.ptr, '\n', lines.len);
 	assert_non_null(last);
@@ -264,7 +264,7 @@ static void look_other(struct work *w)
 	if (torn)
 		assert_string_equal(torn->data, "{\"torn\": ");
 	lines.len = (size_t)(last + 1 - lines.ptr);
-	assert_int_equal(chronicle_each(lines, count_line, &n, &w->err), 0);
+	assert_int_equal(chronicle_each(CHRONICLE_TEXT(lines), count_line, &n, &w->err), 0);
 	assert_true(n > 0);
 }
 
@@ -279,7 +279,7 @@ static void look_through(struct work *w)
 
 	assert_int_equal(thread_json_read(&w->r.record, &doc, &w->err), 0);
 	assert_int_equal(capabilities_md_read(&w->r.record, &tools, &w->err), 0);
-	assert_int_equal(chronicle_text(&w->r.record, &text, &w->err), 0);
+	assert_int_equal(record_transcript(&w->r.record, &text, &w->err), 0);
 	assert_int_equal(text->len, chronicle_size(w->chronicle));
 	assert_int_equal(text->data[text->len - 1], '\n');
 	chronicle_check(&w->r.record, (struct rye_span){ text->data, text->len }, NULL, &check);

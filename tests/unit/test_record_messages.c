@@ -125,7 +125,8 @@ static void a_full_transcript_can_end(void **state)
 	assert_string_equal(told_err.msg,
 			    RECORD_ID "/transcript.jsonl has the 63 MiB that a thread writes at "
 				      "most; mend with: ryefs threads resume " RECORD_ID " go on");
-	assert_int_equal(chronicle_close_calls(t, span_of(call), "no room", NULL), 1);
+	assert_int_equal(chronicle_close_calls(t, CHRONICLE_TEXT(span_of(call)), "no room", NULL),
+			 1);
 	assert_works(&told_err, chronicle_event(t, "thread_error", json_object(), &told_err));
 	assert_works(&told_err, chronicle_checkpoint(t, 1, &told_err));
 	chronicle_close(t);

@@ -41,9 +41,9 @@ static void leave_all(struct record_place *r)
 	assert_works(&told_err, capabilities_md_write(&r->record, tools, caps, &told_err));
 	assert_works(&told_err, chronicle_open(&r->record, &chronicle, &told_err));
 	record_talk(r, chronicle);
-	assert_works(&told_err, chronicle_text(&r->record, &text, &told_err));
-	assert_works(&told_err, story_write(&r->record, &story,
-					    (struct rye_span){ text->data, text->len }, &told_err));
+	assert_works(&told_err, record_transcript(&r->record, &text, &told_err));
+	assert_works(&told_err,
+		     story_write(&r->record, &story, CHRONICLE_FILE(&r->record), &told_err));
 	what.transcript_head = chronicle_head(chronicle);
 	assert_works(&told_err, thread_json_write(&r->record, &what, &told_err));
 }
