@@ -147,6 +147,10 @@ clone() { timeout 60 "$RYEFS" "$@" --project "$Q" --user "$U" --system "$S"; }
 plant 3000
 is "all rows of a foreign table are listed" "$(clone threads --json | jq -r length)" 3000
 is "and left as they are" "$(left) $(ls "$Q/.ai/state/threads" | grep -c ^t-)" "3000 0"
+if need strace "no directory is asked for row by row"; then
+  strace -qq -o "$T/opens" -e trace=openat,openat2,faccessat2 "$RYEFS" threads --project "$Q" --user "$U" --system "$S" >/dev/null
+  ok "none is asked for by itself ($(wc -l <"$T/opens") calls)" test "$(wc -l <"$T/opens")" -lt 1000
+fi
 is "the one that is asked for is looked at" "$(clone threads show t-000007 --json | jq -r .status) $(left)" "error 2999"
 # what a listing costs the daemon, in ticks: four times as many rows take no sixteen times as long
 listing() {
