@@ -288,9 +288,13 @@ int cli_fail(struct cli *cli, const struct rye_err *err, const char *ref)
 		return exit_of(err->code);
 	if (err->code == RYE_NOT_FOUND && !told && !at_home)
 		return fail_not_found(cli, what, ref);
-	if (at_home)
+	if (err->code == RYE_NO_KEY && told && !strcmp(mend, "ryefs keygen")) {
+		free(mend);
+		mend = strdup(own_key_remedy(cli));
+	} else if (at_home) {
 		mend = strdup(SELF_ELSEWHERE);
-	else if (!told && err->sys != EROFS)
+	}
+	if (!told && !at_home && err->sys != EROFS)
 		mend = cli_remedy(err->code, ref);
 	fail_tell(cli, rye_code_name(err->code), what, mend);
 	return exit_of(err->code);

@@ -6,9 +6,14 @@
  */
 #include "cli/cli.h"
 
+#include "base/self.h"
+
 #include "scope.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static int own_key_add(void *arg, const struct rye_key *key)
 {
@@ -69,4 +74,35 @@ bool own_key_is_ready(struct cli *cli)
 	auto_json json_t *rows = key_rows(cli, &ignored);
 
 	return own_key_trusted(rows, key_row(rows, NULL, "signing"));
+}
+
+/* Tried, not asked for: what access(2) says of sysfs, and of root, is not what a write meets. */
+static bool can_make_in(const char *dir)
+{
+	auto_free char *path = NULL;
+
+	if (asprintf(&path, "%s/.ryefs-XXXXXX", dir) < 0 || !mkdtemp(path))
+		return false;
+	rmdir(path);
+	return true;
+}
+
+/* Whether keygen could make its directory, or what is missing above it. */
+static bool own_key_has_place(const struct cli *cli)
+{
+	auto_free char *base = cli_user_base(cli), *path = NULL;
+	struct stat st;
+	char *slash;
+
+	if (!base || asprintf(&path, "%s/.ai/config/keys/signing", base) < 0)
+		return false;
+	while (stat(path, &st) < 0 && (slash = strrchr(path, '/')) && slash != path)
+		*slash = '\0';
+	return can_make_in(path);
+}
+
+const char *own_key_remedy(const struct cli *cli)
+{
+	return cli->opt.user || own_key_has_place(cli) ? "ryefs keygen" :
+							 SELF_ELSEWHERE " && ryefs keygen";
 }

@@ -305,7 +305,7 @@ static int doctor_check_keys(struct findings *findings)
 	if (own)
 		finding_add(findings, FINDING_OK, "keys", NULL, "there is a signing key");
 	else
-		finding_add(findings, FINDING_REMARK, "keys", "ryefs keygen",
+		finding_add(findings, FINDING_REMARK, "keys", own_key_remedy(findings->cli),
 			    "there is no signing key: you can read and run, but sign nothing");
 	if (!key_row(rows, NULL, "trusted"))
 		finding_add(findings, FINDING_BAD, "keys", "ryefs trust self, or ryefs trust KEY",
