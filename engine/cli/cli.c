@@ -5,6 +5,7 @@
  */
 #include "cli/cli.h"
 
+#include "near.h"
 #include "scope.h"
 
 #include <pthread.h>
@@ -36,6 +37,59 @@ void cli_block_signals(void)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
+/* Words of other programs; what means nothing among a verb's own words is not offered. */
+static const char *const other_words[][2] = {
+	{ "create", "add" },  { "delete", "remove" }, { "delete", "rm" },   { "get", "list" },
+	{ "install", "add" }, { "ls", "list" },	      { "new", "add" },	    { "remove", "rm" },
+	{ "rm", "remove" },   { "show", "list" },     { "status", "list" },
+};
+
+static const struct cli_word *cli_meant_word(const char *typed, const struct cli_word *words,
+					     size_t n)
+{
+	struct near_word near;
+
+	near_start(&near, typed);
+	for (size_t i = 0; i < n; i++) {
+		near_offer(&near, words[i].name, words[i].name);
+		for (size_t k = 0; k < ARRAY_SIZE(other_words); k++)
+			if (!strcmp(other_words[k][1], words[i].name))
+				near_offer(&near, other_words[k][0], words[i].name);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (near.best == words[i].name)
+			return &words[i];
+	return NULL;
+}
+
+/* What was typed with another word, as far as that takes it; NULL: it does not. */
+static char *cli_with_word(const struct cli *cli, const struct cli_word *word)
+{
+	int operands = cli->argc - 1;
+	auto_free char *bare = NULL;
+
+	if (operands >= word->min && (word->max < 0 || operands <= word->max))
+		return cli_retyped(cli, cli->verb->name, cli->argv[0], word->name);
+	if (word->min == 0 && asprintf(&bare, "ryefs %s %s", cli->verb->name, word->name) >= 0)
+		return steal(&bare);
+	return NULL;
+}
+
+/* What is no word is not said again: it may be a value in the wrong place. */
+static int cli_no_word(struct cli *cli, const struct cli_word *meant, const char *names)
+{
+	auto_free char *help = mend_with("ryefs %s --help", cli->verb->name);
+	auto_free char *mend = meant ? cli_with_word(cli, meant) : NULL;
+
+	if (!meant)
+		return cli_complain(cli, CLI_USAGE, help,
+				    "this is nothing that ryefs %s can do: %s is wanted",
+				    cli->verb->name, names);
+	return cli_complain(cli, CLI_USAGE, mend ? mend : help,
+			    "this is nothing that ryefs %s can do; did you mean %s?",
+			    cli->verb->name, meant->name);
+}
+
 int cli_words(struct cli *cli, const struct cli_word *words, size_t n)
 {
 	auto_free char *help = mend_with("ryefs %s --help", cli->verb->name);
@@ -53,10 +107,8 @@ int cli_words(struct cli *cli, const struct cli_word *words, size_t n)
 					    cli->verb->name, row->usage);
 		return row->run(cli);
 	}
-	/* what is no word is not said again: it may be a value in the wrong place */
-	return cli_complain(cli, CLI_USAGE, help,
-			    "this is nothing that ryefs %s can do: %s is wanted", cli->verb->name,
-			    names.failed ? "another word" : names.data);
+	return cli_no_word(cli, cli->argc ? cli_meant_word(cli->argv[0], words, n) : NULL,
+			   names.failed ? "another word" : names.data);
 }
 
 static int cli_do(struct cli *cli)

@@ -103,6 +103,16 @@ static void meant_placeholders(const struct meant *m, const char *open)
 	}
 }
 
+/* Several may have the same wrong type: looked for together with the name that stands before it. */
+static size_t meant_type_line(const struct meant *m, const char *name, const char *type)
+{
+	char text[2 * NAME_SHOWN + 32];
+
+	snprintf(text, sizeof(text), "name=\"%.*s\" type=\"%.*s\"", NAME_SHOWN, name, NAME_SHOWN,
+		 type);
+	return meant_line(m, span_find(m->item->body, 0, text) < 0 ? strstr(text, "type=") : text);
+}
+
 static void meant_types(const struct meant *m, const char *list)
 {
 	static const char *const types[] = { "string", "integer", "number", "boolean", "array",
@@ -113,18 +123,17 @@ static void meant_types(const struct meant *m, const char *list)
 
 	json_array_foreach(json_object_get(m->item->meta, list), i, entry) {
 		const char *type = json_str(entry, "type");
-		char text[NAME_SHOWN + 16];
+		const char *name = json_str(entry, "name");
 		bool known = !*type;
 
 		for (size_t k = 0; k < ARRAY_SIZE(types); k++)
 			known |= !strcmp(types[k], type);
-		snprintf(text, sizeof(text), "type=\"%.*s\"", NAME_SHOWN, type);
 		if (!known)
 			sign_tell(
 				m->warnings,
 				"line %zu: type '%.80s' of '%.80s' is not checked: wanted string, "
 				"integer, number, boolean, array or object",
-				meant_line(m, text), type, json_str(entry, "name"));
+				meant_type_line(m, name, type), type, name);
 	}
 }
 

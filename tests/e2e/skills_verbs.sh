@@ -68,7 +68,7 @@ refused() {
   rm -rf "$T/bad"
 }
 mkdir "$T/bad"
-refused "no SKILL.md" "there is no SKILL.md in it"
+refused "no SKILL.md" "there is no SKILL.md in "
 folder bad
 sed -i 's/name: bad/name: Bad Name/' "$T/bad/SKILL.md"
 refused "a name that is none" "wants 1 to 64 of a-z"

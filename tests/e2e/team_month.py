@@ -142,26 +142,72 @@ class Month(harness.Case):
         person.git("fetch", "-q", "origin")
         if person.git("merge", "-q", "--no-edit", "origin/main", status=None).returncode:
             self.conflicts(person)
-            side = self.rng.choice(["--ours", "--theirs"])
             for path in person.git("diff", "--name-only", "--diff-filter=U").stdout.split():
-                if person.git("checkout", side, "--", path, status=None).returncode:
-                    person.git("rm", "-qf", "--", path)
+                self.settle(person, path)
             self.review(person)
             person.git("add", "-A")
             person.git("commit", "-qm", "merge, by hand", status=None)
+        self.check(person)
         if self.review(person):
             person.commit("read and signed")
         if not person.git("status", "--porcelain").stdout:
             person.git("push", "-q", "origin", "HEAD:main", status=None)
 
+    def clash(self, person):
+        """Two change one line, each on a branch of its own: what comes second is a conflict of git's."""
+        other = self.rng.choice([one for one in self.people if one is not person])
+        for one in (person, other):
+            self.merge(one)
+            one.git("fetch", "-q", "origin")
+            one.git("merge", "-q", "--ff-only", "origin/main", status=None)
+        both = sorted(set(person.entries()) & set(other.entries()))
+        name = self.rng.choice(both)
+        for one in (other, person):
+            lines = one.read(name).splitlines(True)
+            at = next(i for i, line in enumerate(lines) if line.startswith("line "))
+            lines[at] = "line %d, as %s has it\n" % (self.rng.randrange(1000, 100000), one.name)
+            one.write(name, "".join(lines))
+            one.says_yes(name)
+            one.commit("the first line of " + name)
+        other.git("push", "-q", "origin", "HEAD:main", status=None)
+        self.merge(person)
+        self.check(other)
+
     def conflicts(self, person):
-        """A file with marks is refused by name, and by --all."""
+        """A file with marks is signed by no way, and each says why in a line; no commit takes it."""
+        self.check(person)
         for name in person.entries():
             if "<<<<<<<" not in person.read(name):
                 continue
-            done = person.call("ryefs", "sign", "-q", "notes/" + name, status=None)
-            self.assertNotEqual(done.returncode, 0, person.read(name))
+            text = person.read(name)
+            self.assertFalse(any(line.startswith("<!-- rye:") for line in text.splitlines()), text)
+            many = self.rng.choice((["--all"], ["--all", "--take-over"], ["knowledge:notes/*"]))
+            for words in (["notes/" + name], many):
+                done = person.call("ryefs", "sign", "-q", *words, status=None)
+                told = [line for line in done.stderr.splitlines() if "notes/%s:" % name in line]
+                self.assertNotEqual(done.returncode, 0, (words, text))
+                self.assertEqual(len(told), 1, (words, done.stderr))
+                self.assertIn("has conflict marks of a merge", told[0])
+                self.assertEqual(person.read(name), text)
+            self.remember(person)
             self.count["marks"] = self.count.get("marks", 0) + 1
+
+    def remember(self, person):
+        """`sign --all` is a yes to what it signs beside the files that it refuses."""
+        refused = person.refused()
+        for name in set(person.entries()) - set(refused):
+            if person.read(name).splitlines()[0].split(":")[-1].split()[0] == person.key:
+                self.yes.add((person.key, body_of(person.read(name))))
+
+    def settle(self, person, path):
+        """One side, or both: the lines of each between the marks stay."""
+        side = self.rng.choice(["--ours", "--theirs", "both"])
+        if side == "both" and path.endswith(".md") and os.path.exists(os.path.join(person.clone, path)):
+            name = os.path.basename(path)[:-3]
+            lines = person.read(name).splitlines(True)
+            person.write(name, "".join(line for line in lines if not line.startswith(MARKS)))
+        elif person.git("checkout", "--ours" if side == "both" else side, "--", path, status=None).returncode:
+            person.git("rm", "-qf", "--", path)
 
     def review(self, person):
         """Says yes to what is refused here, each text on its own."""
@@ -179,7 +225,7 @@ class Month(harness.Case):
             if name in refused:
                 message = refused[name]["message"]
                 self.assertIn(name, message.splitlines()[0])
-                self.assertIn("mend with: ryefs sign knowledge:notes/" + name, message)
+                self.assertRegex(message, r"mend with: (\S+ \S+ && )?ryefs sign knowledge:notes/%s(\n|$)" % name)
                 self.count["refused"] = self.count.get("refused", 0) + 1
                 continue
             self.assertFalse(any(line.startswith(MARKS) for line in text.splitlines()), text)
@@ -189,7 +235,7 @@ class Month(harness.Case):
     def test_a_month(self):
         for _ in range(ROUNDS):
             person = self.rng.choice(self.people)
-            what = self.rng.choice([self.edit, self.edit, self.rename, self.revert, self.merge, self.merge])
+            what = self.rng.choice([self.edit, self.edit, self.rename, self.revert, self.merge, self.clash])
             what(person)
             self.count[what.__name__] = self.count.get(what.__name__, 0) + 1
             self.check(person)
@@ -197,6 +243,7 @@ class Month(harness.Case):
             self.merge(person)
             self.check(person)
         print("#", self.count)
+        self.assertGreaterEqual(self.count.get("marks", 0), ROUNDS // 8)
 
 
 if __name__ == "__main__":

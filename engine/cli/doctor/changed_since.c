@@ -53,6 +53,7 @@ int changed_since(struct cli *cli, const char *base, json_t *refs)
 			       base, "HEAD",	   NULL };
 	auto_buf struct rye_buf answer = RYE_BUF_INIT;
 	auto_free char *from = NULL;
+	const char *in_git[] = { GIT, cli->project, "rev-parse", "--git-dir", NULL };
 	const char *commits[] = { GIT,	cli->project, NO_MONITOR, "diff-tree", DIFF_OPTIONS,
 				  NULL, "HEAD",	      "--",	  ".ai",       NULL };
 	const char *waits[] = { GIT,	    cli->project, NO_MONITOR, "diff-index", DIFF_OPTIONS,
@@ -61,7 +62,8 @@ int changed_since(struct cli *cli, const char *base, json_t *refs)
 	if (outside_read(find, &answer) == 0)
 		from = span_dup(span_trim(buf_span(&answer)));
 	if (!from || !*from)
-		return cli_complain(cli, CLI_USAGE, NULL,
+		return cli_complain(cli, CLI_USAGE,
+				    outside_read(in_git, &answer) ? NULL : "git branch --all",
 				    "git has no commit in %s that %s and HEAD both come from",
 				    cli->project, base);
 	commits[ARRAY_SIZE(commits) - 5] = from;

@@ -24,6 +24,19 @@ static void adding_done(struct adding *adding)
 	free(adding->url);
 }
 
+/* A host alone is meant for ssh; plain http goes no further than this machine. */
+static int refuse_url(struct cli *cli, const char *typed, const struct rye_err *err)
+{
+	const char *rest = strncmp(typed, "http://", 7) ? typed : typed + 7;
+	auto_free char *url = NULL, *mend = NULL;
+	struct rye_err ignored = { 0 };
+
+	if (asprintf(&url, "%s%s", rest == typed ? "ssh://" : "https://", rest) >= 0 &&
+	    (rest != typed || !strchr(typed, ':')) && !conn_check(url, &ignored))
+		mend = cli_retyped(cli, cli->verb->name, typed, url);
+	return mend ? cli_complain(cli, CLI_USAGE, mend, "%s", err->msg) : cli_fail(cli, err, NULL);
+}
+
 /* The address: typed, or configured; exit status. */
 static int choose_url(struct adding *adding)
 {
@@ -40,7 +53,7 @@ static int choose_url(struct adding *adding)
 	if (r && err.code != RYE_INVALID)
 		return cli_fail(cli, &err, NULL);
 	if (typed && conn_check(typed, &err))
-		return cli_fail(cli, &err, NULL);
+		return refuse_url(cli, typed, &err);
 	if (typed && !r && strcmp(typed, remote.url) != 0)
 		return cli_complain(cli, CLI_USAGE, mend, "%s is configured already, at %s",
 				    adding->name, remote.url);

@@ -47,7 +47,7 @@ static int adding_open(struct skill_adding *adding, int *ret)
 	if (fd < 0 && skill_name_ok(span_of(word)))
 		fd = skill_open_folder(adding->place.info.fd, word);
 	if (fd < 0)
-		return cli_complain(cli, CLI_NOT_FOUND, NULL,
+		return cli_complain(cli, CLI_NOT_FOUND, "ryefs skill --help",
 				    "%s: wanted a directory with a " SKILL_TEXT
 				    ", or the name of one in .ai/skills",
 				    word);
@@ -147,7 +147,8 @@ static int adding_read(struct skill_adding *adding, int from, struct rye_err *er
 		return r;
 	text = folder_find(&adding->folder, SKILL_TEXT);
 	if (!text)
-		return rye_fail(err, RYE_INVALID, "there is no " SKILL_TEXT " in it");
+		return rye_fail(err, RYE_INVALID, "there is no " SKILL_TEXT " in %s",
+				adding->cli->argv[1]);
 	r = skill_front((struct rye_span){ text->blob->data, text->blob->len }, &front, NULL, err);
 	if (r)
 		return r;

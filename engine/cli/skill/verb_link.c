@@ -77,7 +77,9 @@ static char *find_mount(struct cli *cli, const char *project, int *ret_status)
 	if (search.n == 1)
 		return search.found;
 	free(search.found);
-	mend = search.n ? mend_with("ryefs list") : mend_with("ryefs %s MOUNTPOINT", project);
+	mend = search.n ?
+		       mend_with("ryefs list") :
+		       mend_with("mkdir -p %s/mnt && ryefs %s %s/mnt", project, project, project);
 	*ret_status = cli_complain(cli, CLI_NOT_FOUND, mend,
 				   search.n ? "%s is mounted more than once: which mount?" :
 					      "%s is not mounted",
