@@ -53,12 +53,12 @@ struct cli_opts {
 	const char *project, *user, *system, *env;
 	bool compat, venv, json, quiet, help;
 	bool all, async, dry_run, force, forget, fork, output, sample, take, text, trace, yes, ask;
-	bool again, aliases, allow_sign, deps, each, frozen, hooks, http, no_prompts, no_resources,
+	bool again, aliases, allow_sign, check, deps, each, frozen, hooks, http, no_prompts, no_resources,
 		read_only;
 	bool run, running, sarif, stdio, vscode;
 	const char *as, *client, *color, *dir, *editor, *expect, *from, *lang, *limit, *of, *older,
 		*owner, *port;
-	const char *scope, *since, *socket, *space, *target, *to, *token;
+	const char *scope, *signer, *since, *socket, *space, *target, *to, *token;
 };
 
 struct cli_verb {
@@ -234,6 +234,7 @@ int ref_one(struct cli *cli, int operand, char ret[REF_MAX]);
 
 /* The standard output of a program (argv ends with NULL) and its exit status; -1: it did not run. */
 int outside_read(const char *const argv[], struct rye_buf *ret);
+int outside_tells(const char *const argv[], struct rye_buf *ret); /* with its standard error */
 
 /*
  * The repository may be a stranger's, and so may its configuration: only commands that start no other

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Asking another program, git, diff or python3: its standard output as bytes. The program is started
- * without a shell and without a pager, its complaints are thrown away. It is one of the system's, by
- * whatever PATH says: that may name a directory where tools write, and this process may see keys
- * (tests/e2e/attacks_home.sh). One thread; owns nothing.
+ * without a shell and without a pager, its complaints are thrown away where they are not wanted. It is one
+ * of the system's, by whatever PATH says: that may name a directory where tools write, and this process may
+ * see keys (tests/e2e/attacks_home.sh). One thread; owns nothing.
  */
 #include "cli/cli.h"
 
@@ -44,7 +44,7 @@ static int outside_spawn(const char *const argv[], const posix_spawn_file_action
 	return r;
 }
 
-int outside_read(const char *const argv[], struct rye_buf *ret)
+static int outside_run(const char *const argv[], bool all, struct rye_buf *ret)
 {
 	posix_spawn_file_actions_t files;
 	int pipes[2], status = -1;
@@ -55,7 +55,10 @@ int outside_read(const char *const argv[], struct rye_buf *ret)
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&files, pipes[1], STDOUT_FILENO);
-	posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	if (all)
+		posix_spawn_file_actions_adddup2(&files, pipes[1], STDERR_FILENO);
+	else
+		posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
 	if (outside_spawn(argv, &files, &pid))
 		pid = -1;
 	posix_spawn_file_actions_destroy(&files);
@@ -66,4 +69,14 @@ int outside_read(const char *const argv[], struct rye_buf *ret)
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return pid > 0 && WIFEXITED(status) && !ret->failed ? WEXITSTATUS(status) : -1;
+}
+
+int outside_read(const char *const argv[], struct rye_buf *ret)
+{
+	return outside_run(argv, false, ret);
+}
+
+int outside_tells(const char *const argv[], struct rye_buf *ret)
+{
+	return outside_run(argv, true, ret);
 }

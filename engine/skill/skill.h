@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * skill.h: Agent Skills: a folder kept byte for byte and the manifest beside it that lists its files,
- * each with its digest. What a manifest says, and whether the folder is as it says. Nothing here knows
- * of signatures: a manifest is handed in once it is verified, or to be signed.
+ * each with its digest. What a manifest says, where a skill is from, and whether the folder is as the
+ * manifest says. Nothing here knows of signatures: a manifest is handed in once it is verified, or to be signed.
  */
 #ifndef RYE_SKILL_SKILL_H
 #define RYE_SKILL_SKILL_H
@@ -69,6 +69,44 @@ const struct skill_file *skill_below(const struct skill *skill, const char *dir)
 int skill_front(struct rye_span text, json_t **ret, struct rye_span *ret_body, struct rye_err *err);
 /* Has it what clients want: the folder's name and a description? */
 int skill_front_check(const json_t *front, const char *name, struct rye_err *err);
+
+/* ---- skill_source.c ---- */
+
+#define SKILL_REF_MAX 200
+#define SKILL_URL_MAX 500
+
+/* A place in a git repository. Texts are owned, and "" where nothing was said. */
+struct skill_source {
+	char *from; /* the repository, as it is told: "github:OWNER/REPO", or an address */
+	char *url; /* the same for git */
+	char *path; /* of the folder, below the repository */
+	char *ref; /* a branch, a tag or a commit; "": the branch that the repository names */
+};
+/* Is it meant as one? Else it is a directory. */
+bool skill_source_is(const char *word);
+/* github:OWNER/REPO[/PATH][@REF], or URL[#[REF][:PATH]]. RYE_INVALID. */
+int skill_source_read(const char *word, struct skill_source *ret, struct rye_err *err);
+/* `source` of a manifest. */
+int skill_source_of(const json_t *told, struct skill_source *ret, struct rye_err *err);
+/* The line of a manifest that skill_source_of reads; commit: what was fetched, or "". */
+void skill_source_put(const struct skill_source *source, const char *commit, struct rye_buf *out);
+bool skill_commit_is(const char *text); /* all of its digits */
+void skill_source_done(struct skill_source *source);
+#define auto_skill_source __attribute__((cleanup(skill_source_done)))
+
+/* ---- skill_lock.c ---- */
+
+#define SKILL_LOCKED_MAX 500
+
+struct skill_locked {
+	char name[SKILL_NAME_MAX + 1];
+	struct skill_source source;
+	bool somewhere; /* in the repository, as a folder of that name */
+	char hash[SHA_HEX]; /* over the paths and bytes of its files */
+};
+typedef int (*skill_locked_fn)(void *arg, const struct skill_locked *one); /* -code stops */
+/* Each of skills-lock.json. RYE_UNPARSABLE: what of it is not as it should be. */
+int skill_lock_read(struct rye_span text, skill_locked_fn fn, void *arg, struct rye_err *err);
 
 /* ---- skill_check.c ---- */
 

@@ -90,7 +90,7 @@ _ryefs() {
       remote) shared+=" --again --force --yes" ;;
       search) shared+=" --limit" ;;
       sign) shared+=" --all --force --interactive --space --take-over" ;;
-      skill) shared+=" --expect --frozen --space --with-deps --yes" ;;
+      skill) shared+=" --as --check --expect --frozen --signer --space --with-deps --yes" ;;
       threads) shared+=" --of --older --running --since --yes" ;;
       trust) shared+=" --owner --scope --yes" ;;
       verify) shared+=" --all --changed-since --sarif" ;;
@@ -136,7 +136,7 @@ _ryefs() {
       ;;
     skill)
       if [ "$cword" = 2 ]; then
-        COMPREPLY=($(compgen -W "list add diff export remove" -- "$cur"))
+        COMPREPLY=($(compgen -W "list add update diff export remove" -- "$cur"))
       elif [[ ${words[2]} == add || ${words[2]} == export ]]; then
         COMPREPLY=($(compgen -d -- "$cur"))
       else

@@ -104,9 +104,12 @@ complete -c ryefs -n '__ryefs_verb new' -s n -l dry-run -d 'print the text alone
 complete -c ryefs -n '__ryefs_verb new' -l lang -xa 'python shell javascript typescript yaml perl'
 complete -c ryefs -n '__ryefs_verb link' -l client -xa 'claude codex copilot cursor gemini opencode agents'
 complete -c ryefs -n '__ryefs_verb link' -l each
-complete -c ryefs -n '__ryefs_verb skill' -fa 'list add diff export remove'
+complete -c ryefs -n '__ryefs_verb skill' -fa 'list add update diff export remove'
+complete -c ryefs -n '__ryefs_verb skill' -l as -x
+complete -c ryefs -n '__ryefs_verb skill' -l check
 complete -c ryefs -n '__ryefs_verb skill' -l expect -x
 complete -c ryefs -n '__ryefs_verb skill' -l frozen
+complete -c ryefs -n '__ryefs_verb skill' -l signer -x
 complete -c ryefs -n '__ryefs_verb skill' -l with-deps
 complete -c ryefs -n '__ryefs_verb edit log mcp mv new rm sign skill' -l space -xa 'project user'
 complete -c ryefs -n '__ryefs_verb keygen' -l forget-secrets

@@ -26,7 +26,7 @@ not_ok "without a terminal it takes no plain yes" skill add --yes "$T/pdf"
 not_ok "and nothing is written before one" test -e "$P/.ai/skills"
 said=$(skill add "$T/pdf" 2>"$T/err")
 has "what it has is shown" "$said" "pdf, 2 files" "scripts/run.sh: runs" "sha256:"
-has "the remedy names what was looked at" "$(cat "$T/err")" "ryefs skill add --expect sha256:"
+has "the remedy names what was looked at" "$(cat "$T/err")" "ryefs skill --expect sha256:"
 not_ok "another digest is no yes" skill add -q --expect "sha256:$(printf '%064d' 0)" "$T/pdf"
 not_ok "and writes nothing" test -e "$P/.ai/skills/pdf"
 is "the right one is" "$(add "$T/pdf")" "pdf is signed"

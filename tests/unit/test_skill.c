@@ -109,6 +109,111 @@ static void manifests(void **state)
 			fail_msg("row %zu", i);
 }
 
+/* "URL PATH REF" of a word, or "-" where it is refused. */
+static void source_is(const char *word, const char *wanted)
+{
+	struct skill_source source = { 0 };
+	struct rye_err err = { 0 };
+	char got[400] = "-";
+
+	if (!skill_source_read(word, &source, &err))
+		snprintf(got, sizeof(got), "%s [%s] [%s]", source.url, source.path, source.ref);
+	else
+		assert_int_equal(err.code, RYE_INVALID);
+	skill_source_done(&source);
+	if (strcmp(got, wanted) != 0)
+		fail_msg("%s: %s", word, got);
+}
+
+static void sources_are_words_for_git(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "github:acme/skills", "https://github.com/acme/skills.git [] []" },
+		{ "github:acme/skills.git/a/b@v1/x",
+		  "https://github.com/acme/skills.git [a/b] [v1/x]" },
+		{ "https://h/x.git", "https://h/x.git [] []" },
+		{ "https://h/x.git#main:a/b", "https://h/x.git [a/b] [main]" },
+		{ "ssh://git@h:22/x#:a", "ssh://git@h:22/x [a] []" },
+		{ "git@h.org:a/b.git#v1", "git@h.org:a/b.git [] [v1]" },
+		{ "file:///srv/x", "file:///srv/x [] []" },
+		{ "github:acme", "-" },
+		{ "github:-a/b", "-" },
+		{ "github:a/../b", "-" },
+		{ "github:a/b/../c", "-" },
+		{ "github:a/b@-x", "-" },
+		{ "github:a/b@x:y", "-" },
+		{ "github:a/b@x..y", "-" },
+		{ "github:a/b@", "-" },
+		{ "http://h/x", "-" },
+		{ "ext::sh -c id", "-" },
+		{ "https://user:word@h/x", "-" },
+		{ "https://token@h/x", "-" },
+		{ "ssh://u:word@h/x", "-" },
+		{ "https://h/x y", "-" },
+		{ "https://h/x#--upload-pack=id", "-" },
+		{ "-oProxyCommand=id@h:x", "-" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		source_is(rows[i][0], rows[i][1]);
+	assert_true(skill_source_is("github:x") && skill_source_is("a@b:c") &&
+		    skill_source_is("http://h"));
+	assert_false(skill_source_is("dir/sub") || skill_source_is("pdf") ||
+		     skill_source_is("a:b/c"));
+}
+
+static int lock_row(void *arg, const struct skill_locked *one)
+{
+	struct rye_buf *out = arg;
+
+	buf_addf(out, "%s %s [%s] [%s]%s;", one->name, one->source.from, one->source.path,
+		 one->source.ref, one->somewhere ? " ?" : "");
+	return 0;
+}
+
+#define LOCKED_(name, more) "\"" name "\": {" more ", \"computedHash\": \"" HEX_ "\"}"
+
+static void lock_is(const char *rows, const char *wanted)
+{
+	struct rye_buf text = RYE_BUF_INIT, got = RYE_BUF_INIT;
+	struct rye_err err = { 0 };
+
+	buf_addf(&text, "{\"version\": 1, \"skills\": {%s}}", rows);
+	if (skill_lock_read(buf_span(&text), lock_row, &got, &err)) {
+		assert_int_equal(err.code, RYE_UNPARSABLE);
+		buf_clear(&got);
+		buf_adds(&got, "-");
+	}
+	if (strcmp(got.data, wanted) != 0)
+		fail_msg("%s: %s", rows, got.data);
+	buf_done(&text);
+	buf_done(&got);
+}
+
+static void locks_of_installers(void **state)
+{
+	struct rye_err err = { 0 };
+
+	lock_is(LOCKED_("a", "\"source\": \"x/y\", \"sourceType\": \"github\", "
+			     "\"skillPath\": \"s/a/SKILL.md\", \"ref\": \"main\""),
+		"a github:x/y [s/a] [main];");
+	lock_is(LOCKED_("a", "\"source\": \"x/y\", \"sourceType\": \"github\""),
+		"a github:x/y [] [] ?;");
+	lock_is(LOCKED_("a", "\"source\": \"https://h/y.git\", \"sourceType\": \"git\", "
+			     "\"skillPath\": \"SKILL.md\", \"commit\": "
+			     "\"0123456789012345678901234567890123456789\""),
+		"a https://h/y.git [] [0123456789012345678901234567890123456789];");
+	lock_is(LOCKED_("a", "\"source\": \"./x\", \"sourceType\": \"local\""), "-");
+	lock_is(LOCKED_("A", "\"source\": \"x/y\", \"sourceType\": \"github\""), "-");
+	lock_is(LOCKED_("a", "\"source\": \"x\", \"sourceType\": \"github\""), "-");
+	lock_is(LOCKED_("a", "\"source\": \"https://h/y.git\", \"sourceType\": \"git\", "
+			     "\"commit\": \"HEAD\""),
+		"-");
+	lock_is("\"a\": {\"source\": \"x/y\", \"sourceType\": \"github\"}", "-");
+	skill_lock_read(span_of("{\"version\": 2, \"skills\": {}}"), lock_row, NULL, &err);
+	assert_int_equal(err.code, RYE_UNPARSABLE);
+}
+
 static void files_are_found_by_path(void **state)
 {
 	struct skill skill;
@@ -320,6 +425,8 @@ int main(void)
 		cmocka_unit_test(names_by_the_specification),
 		cmocka_unit_test(paths_stay_below_and_are_seen),
 		cmocka_unit_test(manifests),
+		cmocka_unit_test(sources_are_words_for_git),
+		cmocka_unit_test(locks_of_installers),
 		cmocka_unit_test(files_are_found_by_path),
 		cmocka_unit_test(metadata_of_the_text),
 		place_test(a_skill_is_its_manifest_and_its_files),

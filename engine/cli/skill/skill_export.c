@@ -88,7 +88,7 @@ static int export_one(struct exporting *out, const char *name, struct rye_err *e
 	struct skill_stage stage;
 	struct rye_skill skill;
 	struct exporting_dir at = { .out = out, .skill = &skill, .path = "", .err = err };
-	int r = rye_skill_find(out->cli->rye, name, &skill, err);
+	int r = rye_skill_find(out->cli->rye, name, &skill, err), sys;
 
 	if (!r && skill.verdict != RYE_OK)
 		r = rye_fail(err, skill.verdict, "%s", skill.reason);
@@ -100,12 +100,10 @@ static int export_one(struct exporting *out, const char *name, struct rye_err *e
 	at.to = stage.fd;
 	r = rye_skill_names(out->cli->rye, &skill, "", export_on_name, &at, err);
 	r = r ? r : at.r;
-	if (r) {
-		skill_stage_end(out->dir, name, &stage, -ECANCELED);
-		return r;
-	}
-	r = skill_stage_end(out->dir, name, &stage, 0);
-	return r ? rye_fail_sys(err, -r, "cannot put %s into its place", name) : 0;
+	if (!r && (sys = skill_stage_swap(out->dir, name, &stage)))
+		r = rye_fail_sys(err, -sys, "cannot put %s into its place", name);
+	skill_stage_end(out->dir, &stage);
+	return r;
 }
 
 /* Nothing of it was verified now: no copy of before may pass for one that was. */

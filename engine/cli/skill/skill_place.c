@@ -47,6 +47,9 @@ int skill_manifest(struct cli *cli, enum rye_space space, const char *name, stru
 
 /* ---- stages ---- */
 
+/* Of what is taken away: a stage may hold a whole repository. */
+#define STAGE_DEPTH 64
+
 /* ".NAME.PID.tmp" */
 static bool is_stage(const char *name)
 {
@@ -73,7 +76,7 @@ static void sweep_stages(int dir)
 		auto_close int fd = is_stage(entry->d_name) ? open_stage(dir, entry->d_name) : -1;
 
 		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
-			io_remove_tree(dir, entry->d_name, SKILL_DEPTH_MAX + 8);
+			io_remove_tree(dir, entry->d_name, STAGE_DEPTH);
 	}
 }
 
@@ -100,16 +103,29 @@ int skill_stage(int dir, const char *name, struct skill_stage *ret)
 	return -EBUSY;
 }
 
-int skill_stage_end(int dir, const char *name, struct skill_stage *stage, int r)
+int skill_stage_swap(int dir, const char *name, const struct skill_stage *stage)
 {
-	auto_close int fd = stage->fd;
+	if (renameat2(dir, stage->name, dir, name, RENAME_EXCHANGE) == 0 ||
+	    renameat2(dir, stage->name, dir, name, RENAME_NOREPLACE) == 0)
+		return 0;
+	/* a file system that knows neither */
+	if (errno != EINVAL)
+		return -errno;
+	io_remove_tree(dir, name, STAGE_DEPTH);
+	return renameat(dir, stage->name, dir, name) < 0 ? -errno : 0;
+}
 
+void skill_stage_unswap(int dir, const char *name, const struct skill_stage *stage)
+{
+	if (renameat2(dir, stage->name, dir, name, RENAME_EXCHANGE) < 0)
+		renameat2(dir, name, dir, stage->name, RENAME_NOREPLACE);
+}
+
+void skill_stage_end(int dir, struct skill_stage *stage)
+{
+	if (stage->fd < 0)
+		return;
+	io_remove_tree(dir, stage->name, STAGE_DEPTH);
+	close(stage->fd);
 	stage->fd = -1;
-	if (!r) {
-		io_remove_tree(dir, name, SKILL_DEPTH_MAX + 8);
-		r = renameat(dir, stage->name, dir, name) < 0 ? -errno : 0;
-	}
-	if (r)
-		io_remove_tree(dir, stage->name, SKILL_DEPTH_MAX + 8);
-	return r;
 }

@@ -126,7 +126,8 @@ int verb_skill(struct cli *cli)
 {
 	static const struct cli_word words[] = {
 		{ "list", skill_list_word, 0, 0, "list" },
-		{ "add", skill_add_word, 1, 1, "add DIR" },
+		{ "add", skill_add_word, 1, 1, "add DIR, or github:OWNER/REPO/PATH" },
+		{ "update", skill_update_word, 0, -1, "update [NAME...]" },
 		{ "diff", skill_diff_word, 1, 1, "diff NAME" },
 		{ "export", skill_export_word, 1, 1, "export DIR" },
 		{ "remove", skill_remove_word, 1, 1, "remove NAME" },

@@ -278,14 +278,15 @@ static const struct cli_verb verbs[] = {
 	  .traits = CLI_REFS | CLI_WRITES,
 	  .run = verb_sign },
 	{ .name = "skill",
-	  .usage = "[list] | add DIR | diff NAME | export DIR | remove NAME",
+	  .usage = "[list] | add SOURCE | update [NAME...] | diff NAME | export DIR | remove NAME",
 	  .help = "Agent Skills: look at a folder, sign it, and serve it verified",
-	  .more = "add shows the folder's files, what in them acts by itself, and what has changed since\n"
-		  "it was signed, and asks; then it lies in .ai/skills, and its manifest is signed with\n"
-		  "your key. DIR is a directory with a SKILL.md, or the name of one in .ai/skills.\n"
-		  "Without a terminal --expect sha256:DIGEST, which add shows, is the yes.\n\n"
-		  "diff tells which files are others now; export writes verified copies, for where there\n"
-		  "is no mount.",
+	  .more = "add shows the folder's files, what in them acts by itself, what has changed since it\n"
+		  "was signed, and asks; then it lies in .ai/skills, its manifest signed with your key.\n"
+		  "SOURCE is a directory with a SKILL.md, the name of one in .ai/skills,\n"
+		  "github:OWNER/REPO[/PATH][@REF], URL[#REF[:PATH]] of a git repository, or a\n"
+		  "skills-lock.json. Without a terminal --expect sha256:DIGEST is the yes.\n"
+		  "update does so with what they are from (--yes is enough); diff tells what is changed\n"
+		  "here; export writes verified copies, for where there is no mount.",
 	  .examples = "ryefs skill list",
 	  .max = -1,
 	  .seek = "ryefs skill list",
