@@ -18,7 +18,7 @@ static const struct board_engine *const engines[] = {
  * Indexes: the queue by age, leases by their end, a principal's runs by age. A finished run is in none that
  * a claim or a renewal reads.
  */
-const char board_schema[] =
+static const char board_schema[] =
 	"CREATE TABLE IF NOT EXISTS run (id TEXT PRIMARY KEY, principal TEXT NOT NULL,"
 	" body TEXT NOT NULL, sha TEXT NOT NULL, labels TEXT NOT NULL, again BIGINT NOT NULL,"
 	" jobs BIGINT NOT NULL, state TEXT NOT NULL, gen BIGINT NOT NULL DEFAULT 0, worker TEXT,"
@@ -38,9 +38,22 @@ const char board_schema[] =
 	" PRIMARY KEY (principal, project));"
 	"CREATE TABLE IF NOT EXISTS account (principal TEXT NOT NULL, month TEXT NOT NULL,"
 	" spend DOUBLE PRECISION NOT NULL, seconds DOUBLE PRECISION NOT NULL, bytes BIGINT NOT NULL,"
-	" PRIMARY KEY (principal, month));";
+	" PRIMARY KEY (principal, month));"
+	"CREATE TABLE IF NOT EXISTS past (principal TEXT NOT NULL, project TEXT NOT NULL,"
+	" number BIGINT NOT NULL, manifest TEXT NOT NULL, PRIMARY KEY (principal, project, number));"
+	"CREATE TABLE IF NOT EXISTS pin (run TEXT NOT NULL, manifest TEXT NOT NULL,"
+	" principal TEXT NOT NULL, PRIMARY KEY (run, manifest));"
+	"CREATE INDEX IF NOT EXISTS pin_of ON pin(principal);";
+
+static const struct board_tables board_own = { board_schema, "pin", false };
 
 int board_open(const char *where, struct board **ret, struct rye_err *err)
+{
+	return board_open_tables(where, &board_own, ret, err);
+}
+
+int board_open_tables(const char *where, const struct board_tables *tables, struct board **ret,
+		      struct rye_err *err)
 {
 	size_t n = strcspn(where, ":");
 	struct board *board;
@@ -53,7 +66,7 @@ int board_open(const char *where, struct board **ret, struct rye_err *err)
 		if (!board)
 			return memory_fail(err);
 		board->engine = engines[i];
-		r = board->engine->open(board, where + n + !!where[n], err);
+		r = board->engine->open(board, where + n + !!where[n], tables, err);
 		if (r)
 			free(board);
 		else
@@ -76,11 +89,13 @@ void board_close(struct board *board)
 
 static const char *word_of(const struct board_engine *engine, struct rye_span name)
 {
-	return span_eq(name, "now")   ? engine->now :
-	       span_eq(name, "skip")  ? engine->skip :
-	       span_eq(name, "fits")  ? engine->fits :
-	       span_eq(name, "bytes") ? engine->bytes :
-					engine->month;
+	return span_eq(name, "now")	? engine->now :
+	       span_eq(name, "skip")	? engine->skip :
+	       span_eq(name, "fits")	? engine->fits :
+	       span_eq(name, "bytes")	? engine->bytes :
+	       span_eq(name, "rows")	? engine->rows :
+	       span_eq(name, "rowless") ? engine->rowless :
+					  engine->month;
 }
 
 void board_spell(const struct board_engine *engine, const char *sql, struct rye_buf *ret)
@@ -129,11 +144,11 @@ int board_transaction(struct board *board, board_work_fn fn, void *arg, struct r
 	return board->engine->transaction(board, fn, arg, err);
 }
 
-int board_hold(struct board *board, const char *principal, struct rye_err *err)
+int board_hold(struct board *board, const char *name, struct rye_err *err)
 {
 	if (!board->engine->hold)
 		return 0;
-	return board_step(board, BOARD_QUERY(board->engine->hold, DB_TEXT(principal)), NULL, err);
+	return board_step(board, BOARD_QUERY(board->engine->hold, DB_TEXT(name)), NULL, err);
 }
 
 void board_wake(struct board *board)

@@ -14,6 +14,7 @@
 #ifndef RYE_BOARD_BOARD_H
 #define RYE_BOARD_BOARD_H
 
+#include "base/db.h"
 #include "base/id.h"
 #include "base/sha.h"
 #include "buf.h"
@@ -49,6 +50,7 @@ struct board_order {
 	const char *body; /* the envelope, without what is sealed */
 	const char *sealed; /* or NULL */
 	const char *labels; /* JSON: a list of names, which its worker has */
+	const char *manifest; /* of its project, which board_roots tells; "" or NULL: none */
 	bool again;
 	int64_t queued, jobs; /* the principal's limits: that many wait, that many run at once */
 };
@@ -128,6 +130,7 @@ enum board_settled {
 struct board_end {
 	const char *state; /* "done", "refused", "cancelled" */
 	const char *receipt;
+	const char *manifest; /* of what it has left, as an order's */
 };
 int board_settle(struct board *board, const struct board_run *claim, const struct board_end *end,
 		 enum board_settled *ret, struct rye_err *err);
@@ -158,6 +161,16 @@ struct board_advance {
 int board_advance(struct board *board, const struct board_advance *what, struct board_head *ret,
 		  struct rye_err *err);
 
+/*
+ * board_roots.c: the manifests that a principal needs: those its projects' names have stood for, the last five of
+ * each, and those of runs that are not over, or ended less than keep_ms ago and were not forgotten. A name may come
+ * twice. project: "", or which one, of what it stands for.
+ */
+#define BOARD_PAST 5
+typedef int (*board_root_fn)(void *arg, const char *manifest, const char *project);
+int board_roots(struct board *board, const char *principal, int64_t keep_ms, board_root_fn fn,
+		void *arg, struct rye_err *err);
+
 struct board_used {
 	double spend, seconds; /* of one month */
 	int64_t bytes;
@@ -171,6 +184,69 @@ int board_account(struct board *board, const char *principal, const char *month,
  */
 int board_spend(struct board *board, const char *principal, const struct board_used *more,
 		double cap, struct rye_err *err);
+
+/* ---- tables of another room, in a database of any row (board.c) ---- */
+
+struct board_tables {
+	const char *sql; /* CREATE … IF NOT EXISTS; the last one is made last: */
+	const char *last; /* its name */
+	bool quiet; /* no process waits for a change, and what a power cut takes back is mended */
+};
+/* As board_open, with those tables only. */
+int board_open_tables(const char *where, const struct board_tables *tables, struct board **ret,
+		      struct rye_err *err);
+
+/* One row of an answer; valid while the function runs that it is given to. */
+struct board_engine;
+struct board_cells {
+	const struct board_engine *engine;
+	void *row;
+	int at; /* of a result that has all rows */
+};
+
+/* Nonzero stops. Must not ask the board. */
+typedef int (*board_cells_fn)(void *arg, const struct board_cells *cells);
+
+/*
+ * A statement, with ?1 … ?n for its values, and these words that each database spells in its own way:
+ * {now} its clock in milliseconds, {skip} of a row that is locked by another claim, {fits} the labels of a
+ * run are among those of ?2, {bytes} the type, {month} its month, {rows} as a table `e` the lists in ?2, a
+ * list of lists as JSON, whose members are e.value->>0 and so on, {rowless} behind a table without numbers of its rows.
+ */
+struct board_query {
+	const char *sql;
+	const struct db_value *values;
+	size_t n;
+	board_cells_fn fn; /* may be NULL */
+	void *arg;
+};
+#define BOARD_ROWS(each, with, text, ...)                                   \
+	(&(const struct board_query){ .sql = (text),                        \
+				      .values = DB_VALUES(__VA_ARGS__),     \
+				      .n = sizeof(DB_VALUES(__VA_ARGS__)) / \
+					   sizeof(struct db_value),         \
+				      .fn = (each),                         \
+				      .arg = (with) })
+#define BOARD_QUERY(text, ...) BOARD_ROWS(NULL, NULL, text, __VA_ARGS__)
+
+/* Called with the transaction open; what it did is kept when it returns 0. */
+typedef int (*board_work_fn)(void *arg, struct board *board, struct rye_err *err);
+
+/* One statement by itself; the same within the function of a transaction. */
+int board_ask(struct board *board, const struct board_query *query, int *ret_changes,
+	      struct rye_err *err);
+int board_step(struct board *board, const struct board_query *query, int *ret_changes,
+	       struct rye_err *err);
+int board_transaction(struct board *board, board_work_fn fn, void *arg, struct rye_err *err);
+/* In a transaction, to its end: no other one that holds this name, as a principal's. */
+int board_hold(struct board *board, const char *name, struct rye_err *err);
+
+/* "" and 0 for null. */
+const char *cell_text(const struct board_cells *cells, int column);
+int64_t cell_int(const struct board_cells *cells, int column);
+double cell_real(const struct board_cells *cells, int column);
+struct rye_blob *cell_blob(const struct board_cells *cells, int column); /* NULL: null, no memory */
+void cell_copy(const struct board_cells *cells, int column, char *ret, size_t size);
 
 DEFINE_AUTO(auto_board_, struct board *, board_close)
 

@@ -59,13 +59,15 @@ static int advance_in(void *arg, struct board *board, struct rye_err *err)
 				    DB_TEXT(what->principal), DB_TEXT(what->project),
 				    DB_TEXT(what->manifest)),
 		&changes, err);
+	to->moved = changes > 0;
 	memset(to->ret, 0, sizeof(*to->ret));
+	if (!r && to->moved)
+		r = board_past(board, what, err);
 	if (!r)
 		r = board_step(board,
 			       BOARD_ROWS(head_row, to->ret, HEAD_SELECT, DB_TEXT(what->principal),
 					  DB_TEXT(what->project)),
 			       NULL, err);
-	to->moved = changes > 0;
 	return r;
 }
 

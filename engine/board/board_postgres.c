@@ -415,28 +415,29 @@ static int tables_make(struct postgres_board *own, const char *sql, struct rye_e
 }
 
 /* Made by one at a time: `IF NOT EXISTS` alone fails when two do so at once. */
-static int postgres_tables(struct board *board, struct rye_err *err)
+static int postgres_tables(struct board *board, const struct board_tables *tables,
+			   struct rye_err *err)
 {
 	struct postgres_board *own = board->handle;
 	auto_buf struct rye_buf sql = RYE_BUF_INIT;
 	bool there = false;
 	int r = postgres_ask(board,
-			     &(struct board_query){ .sql = "SELECT to_regclass('account')",
-						    .fn = there_row,
-						    .arg = &there },
+			     BOARD_ROWS(there_row, &there, "SELECT to_regclass(?1)",
+					DB_TEXT(tables->last)),
 			     NULL, err);
 
 	if (r || there)
 		return r;
 	buf_adds(&sql, "SELECT pg_advisory_xact_lock(" SCHEMA_LOCK ");");
-	board_spell(board->engine, board_schema, &sql);
+	board_spell(board->engine, tables->sql, &sql);
 	if (sql.failed)
 		return memory_fail(err);
 	return tables_make(own, sql.data, err);
 }
 
 /* "postgresql://USER@HOST/NAME", or "postgresql:host=… dbname=…", as libpq has them. */
-static int postgres_open(struct board *board, const char *where, struct rye_err *err)
+static int postgres_open(struct board *board, const char *where, const struct board_tables *tables,
+			 struct rye_err *err)
 {
 	struct postgres_board *own = memory_note(calloc(1, sizeof(*own)));
 	int r;
@@ -454,7 +455,7 @@ static int postgres_open(struct board *board, const char *where, struct rye_err 
 		r = pq_load(&own->pq, err);
 	}
 	if (!r)
-		r = postgres_tables(board, err);
+		r = postgres_tables(board, tables, err);
 	if (r)
 		postgres_close(board);
 	return r;
@@ -467,6 +468,8 @@ const struct board_engine board_postgres = {
 	.fits = "run.labels::jsonb <@ ?2::jsonb",
 	.bytes = "BYTEA",
 	.month = "to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM')",
+	.rows = "jsonb_array_elements(?2::jsonb) AS e(value)",
+	.rowless = "",
 	.hold = "SELECT pg_advisory_xact_lock(hashtextextended(?1, 0))",
 	.open = postgres_open,
 	.close = postgres_close,

@@ -93,6 +93,8 @@ static int submit_in(void *arg, struct board *board, struct rye_err *err)
 				    DB_TEXT(order->labels), DB_INT(order->again),
 				    DB_INT(order->jobs), DB_TEXT(order->sealed)),
 			&changes, err);
+	if (!r && changes)
+		r = board_pin(board, order->id, order->manifest, err);
 	if (!r)
 		r = run_get(board, order->id, what->ret, err);
 	what->added = changes > 0;
@@ -288,6 +290,7 @@ static int forget_in(void *arg, struct board *board, struct rye_err *err)
 	static const char *const statements[] = {
 		"DELETE FROM part WHERE run = ?1",
 		"DELETE FROM word WHERE run = ?1",
+		"DELETE FROM pin WHERE run = ?1",
 		"UPDATE run SET body = '', receipt = NULL, late = NULL WHERE id = ?1",
 	};
 	const struct telling *what = arg;

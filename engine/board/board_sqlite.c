@@ -22,7 +22,7 @@
 
 struct sqlite_board {
 	struct db *db;
-	int wake; /* the file that is touched */
+	int wake; /* the file that is touched; -1: none */
 	int notices; /* inotify over it; -1: there is none to be had, then waits are short */
 };
 
@@ -54,7 +54,8 @@ static int sqlite_watch(struct sqlite_board *own, const char *path, struct rye_e
 	return 0;
 }
 
-static int sqlite_open(struct board *board, const char *where, struct rye_err *err)
+static int sqlite_open(struct board *board, const char *where, const struct board_tables *tables,
+		       struct rye_err *err)
 {
 	struct sqlite_board *own = memory_note(calloc(1, sizeof(*own)));
 	auto_buf struct rye_buf schema = RYE_BUF_INIT;
@@ -64,10 +65,11 @@ static int sqlite_open(struct board *board, const char *where, struct rye_err *e
 		return memory_fail(err);
 	own->wake = own->notices = -1;
 	board->handle = own;
-	buf_adds(&schema, "PRAGMA synchronous=FULL;");
-	board_spell(board->engine, board_schema, &schema);
+	if (!tables->quiet)
+		buf_adds(&schema, "PRAGMA synchronous=FULL;");
+	board_spell(board->engine, tables->sql, &schema);
 	r = schema.failed ? memory_fail(err) : db_open(where, schema.data, &own->db, err);
-	if (!r)
+	if (!r && !tables->quiet)
 		r = sqlite_watch(own, where, err);
 	if (r)
 		sqlite_close(board);
@@ -159,7 +161,7 @@ static void sqlite_wake(struct board *board)
 	const struct sqlite_board *own = board->handle;
 
 	/* a wake-up that is lost costs one poll */
-	if (pwrite(own->wake, "\n", 1, 0) < 0)
+	if (own->wake < 0 || pwrite(own->wake, "\n", 1, 0) < 0)
 		return;
 }
 
@@ -186,6 +188,8 @@ const struct board_engine board_sqlite = {
 		"(SELECT have.value FROM json_each(?2) have))",
 	.bytes = "BLOB",
 	.month = "strftime('%Y-%m', 'now')",
+	.rows = "json_each(?2) AS e",
+	.rowless = " WITHOUT ROWID",
 	.open = sqlite_open,
 	.close = sqlite_close,
 	.ask = sqlite_ask,

@@ -325,12 +325,12 @@ static int settle_after(struct board *board, struct settling *what, struct rye_e
 		return r;
 	if (was.lost) {
 		what->is = BOARD_LATE;
-		return board_step(board,
-				  BOARD_QUERY("UPDATE run SET late = ?2 WHERE id = ?1 AND "
-					      "late IS NULL",
-					      DB_TEXT(what->claim->id),
-					      DB_TEXT(what->end->receipt)),
-				  NULL, err);
+		r = board_step(
+			board,
+			BOARD_QUERY("UPDATE run SET late = ?2 WHERE id = ?1 AND late IS NULL",
+				    DB_TEXT(what->claim->id), DB_TEXT(what->end->receipt)),
+			NULL, err);
+		return r ? r : board_pin(board, what->claim->id, what->end->manifest, err);
 	}
 	if (was.same)
 		what->is = BOARD_SETTLED;
@@ -349,7 +349,9 @@ static int settle_in(void *arg, struct board *board, struct rye_err *err)
 			   &changes, err);
 
 	what->is = BOARD_SETTLED;
-	return r || changes ? r : settle_after(board, what, err);
+	if (!r && changes)
+		return board_pin(board, what->claim->id, what->end->manifest, err);
+	return r ? r : settle_after(board, what, err);
 }
 
 int board_settle(struct board *board, const struct board_run *claim, const struct board_end *end,

@@ -98,6 +98,7 @@ static int order_submit(struct door_session *session, const struct order *order,
 				   .principal = session->who.key.fp,
 				   .sha = order->sha,
 				   .sealed = order->sealed,
+				   .manifest = order->manifest,
 				   .again = order->again,
 				   .queued = session->who.queued,
 				   .jobs = session->who.jobs };

@@ -8,79 +8,97 @@
 
 #include <errno.h>
 
-static const char schema[] =
+/* `made` of a pack, which is there before its bytes and its blobs are; `dropped`: objects that go later. */
+static const struct board_tables tables = {
 	"CREATE TABLE IF NOT EXISTS pack (principal TEXT NOT NULL, name TEXT NOT NULL, "
-	"bytes INTEGER NOT NULL, made INTEGER NOT NULL, PRIMARY KEY (principal, name)) WITHOUT ROWID;"
+	"bytes BIGINT NOT NULL, made BIGINT NOT NULL, PRIMARY KEY (principal, name)){rowless};"
 	"CREATE TABLE IF NOT EXISTS blob (principal TEXT NOT NULL, sha TEXT NOT NULL, "
-	"pack TEXT NOT NULL, off INTEGER NOT NULL, zlen INTEGER NOT NULL, len INTEGER NOT NULL, "
-	"raw INTEGER NOT NULL, at INTEGER NOT NULL, size INTEGER NOT NULL, seen INTEGER NOT NULL, "
-	"PRIMARY KEY (principal, sha)) WITHOUT ROWID;"
+	"pack TEXT NOT NULL, off BIGINT NOT NULL, zlen BIGINT NOT NULL, len BIGINT NOT NULL, "
+	"raw BIGINT NOT NULL, at BIGINT NOT NULL, size BIGINT NOT NULL, seen BIGINT NOT NULL, "
+	"PRIMARY KEY (principal, sha)){rowless};"
 	"CREATE INDEX IF NOT EXISTS blob_pack ON blob (principal, pack);"
 	"CREATE TABLE IF NOT EXISTS hole (principal TEXT NOT NULL, sha TEXT NOT NULL, "
-	"PRIMARY KEY (principal, sha)) WITHOUT ROWID;"
+	"PRIMARY KEY (principal, sha)){rowless};"
 	"CREATE TABLE IF NOT EXISTS manifest (principal TEXT NOT NULL, sha TEXT NOT NULL, "
-	"made INTEGER NOT NULL, PRIMARY KEY (principal, sha)) WITHOUT ROWID;"
-	"CREATE TABLE IF NOT EXISTS root (principal TEXT NOT NULL, project TEXT NOT NULL, "
-	"number INTEGER NOT NULL, sha TEXT NOT NULL, PRIMARY KEY (principal, project, number)) "
-	"WITHOUT ROWID;"
-	"CREATE TABLE IF NOT EXISTS gone (name TEXT PRIMARY KEY, since INTEGER NOT NULL) "
-	"WITHOUT ROWID;";
+	"made BIGINT NOT NULL, PRIMARY KEY (principal, sha)){rowless};"
+	"CREATE TABLE IF NOT EXISTS dropped (name TEXT PRIMARY KEY, principal TEXT NOT NULL, "
+	"since BIGINT NOT NULL){rowless};",
+	.last = "dropped",
+	.quiet = true,
+};
 
-#define NOW "CAST(strftime('%s', 'now') AS INTEGER)"
-
-int depot_open(const char *dir, struct depot **ret, struct rye_err *err)
+int depot_open_at(const struct depot_place *place, struct depot **ret, struct rye_err *err)
 {
 	auto_depot struct depot *depot = calloc(1, sizeof(*depot));
-	auto_buf struct rye_buf path = RYE_BUF_INIT;
 	int r;
 
-	buf_addf(&path, "%s/index.db", dir);
-	if (!depot || path.failed)
-		return rye_fail(err, RYE_IO, "%s: out of memory", dir);
-	r = store_open(dir, &depot->store, err);
+	if (!depot)
+		return rye_fail(err, RYE_IO, "%s: out of memory", place->store);
+	r = store_open(place->store, &depot->store, err);
 	if (!r)
-		r = db_open(path.data, schema, &depot->db, err);
+		r = board_open_tables(place->index, &tables, &depot->index, err);
 	if (r)
 		return r;
 	*ret = steal(&depot);
 	return 0;
 }
 
+int depot_open(const char *dir, struct depot **ret, struct rye_err *err)
+{
+	auto_buf struct rye_buf index = RYE_BUF_INIT;
+	struct depot_place place = { .store = dir };
+
+	buf_addf(&index, "sqlite:%s/index.db", dir);
+	if (index.failed)
+		return rye_fail(err, RYE_IO, "%s: out of memory", dir);
+	place.index = index.data;
+	return depot_open_at(&place, ret, err);
+}
+
 void depot_close(struct depot *depot)
 {
 	if (!depot)
 		return;
-	db_close(depot->db);
+	board_close(depot->index);
 	store_close(depot->store);
 	buf_done(&depot->room);
 	free(depot);
+}
+
+int depot_hold(struct board *index, const char *name, struct rye_err *err)
+{
+	char key[STORE_NAME_MAX + 16];
+
+	snprintf(key, sizeof(key), "depot:%s", name);
+	return board_hold(index, key, err);
+}
+
+int row_number(void *arg, const struct board_cells *row)
+{
+	*(int64_t *)arg = cell_int(row, 0);
+	return 0;
 }
 
 /* ---- taking packs ---- */
 
 struct taking {
 	const char *principal;
-	char name[SHA_HEX];
+	char name[SHA_HEX], object[PACK_NAME_LEN];
 	const struct pack_place *places;
 	size_t n;
 	int64_t bytes, limit;
 };
 
-static int one_number(void *arg, sqlite3_stmt *row)
-{
-	*(int64_t *)arg = sqlite3_column_int64(row, 0);
-	return 0;
-}
-
 /* RYE_BUDGET when the pack, which is new to this principal, is too much. */
-static int check_limit(const struct taking *what, struct db *db, struct rye_err *err)
+static int check_limit(const struct taking *what, struct board *index, struct rye_err *err)
 {
 	int64_t used = 0;
-	int r = db_step(
-		db,
-		DB_ROWS(one_number, &used,
-			"SELECT COALESCE(SUM(bytes), 0) FROM pack WHERE principal = ? AND name <> ?",
-			DB_TEXT(what->principal), DB_TEXT(what->name)),
+	int r = board_step(
+		index,
+		BOARD_ROWS(row_number, &used,
+			   "SELECT COALESCE(SUM(bytes), 0) FROM pack WHERE principal = ?1 AND "
+			   "name <> ?2",
+			   DB_TEXT(what->principal), DB_TEXT(what->name)),
 		NULL, err);
 
 	if (r || what->limit < 0 || used + what->bytes <= what->limit)
@@ -91,52 +109,94 @@ static int check_limit(const struct taking *what, struct db *db, struct rye_err 
 	return -(int)RYE_BUDGET;
 }
 
-static int add_blob(const struct taking *what, const struct pack_place *place, struct db *db,
-		    struct rye_err *err)
+static int note_pack(const struct taking *what, struct board *index, struct rye_err *err)
 {
-	char sha[SHA_HEX];
-	int r;
-
-	digest_hex(&place->sha, sha);
-	r = db_step(db,
-		    DB_QUERY("INSERT INTO blob VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, " NOW
-			     ") ON CONFLICT DO UPDATE SET seen = " NOW,
-			     DB_TEXT(what->principal), DB_TEXT(sha), DB_TEXT(what->name),
-			     DB_INT(place->off), DB_INT(place->zlen), DB_INT(place->len),
-			     DB_INT(place->raw), DB_INT(place->at), DB_INT(place->size)),
-		    NULL, err);
-	if (!r)
-		r = db_step(db,
-			    DB_QUERY("DELETE FROM hole WHERE principal = ? AND sha = ?",
-				     DB_TEXT(what->principal), DB_TEXT(sha)),
-			    NULL, err);
-	return r;
+	return board_step(index,
+			  BOARD_QUERY("INSERT INTO pack (principal, name, bytes, made) VALUES "
+				      "(?1, ?2, ?3, " DEPOT_NOW ") ON CONFLICT (principal, name) "
+				      "DO UPDATE SET made = " DEPOT_NOW,
+				      DB_TEXT(what->principal), DB_TEXT(what->name),
+				      DB_INT(what->bytes)),
+			  NULL, err);
 }
 
-static int take_rows(void *arg, struct db *db, struct rye_err *err)
+/* Before its bytes are written: room for it, and from now on no object of that name is deleted. */
+static int take_open(void *arg, struct board *index, struct rye_err *err)
 {
 	const struct taking *what = arg;
-	int r = check_limit(what, db, err);
+	int r = depot_hold(index, what->principal, err);
 
 	if (!r)
-		r = db_step(db,
-			    DB_QUERY("INSERT INTO pack VALUES (?, ?, ?, " NOW
-				     ") ON CONFLICT DO UPDATE SET made = " NOW,
-				     DB_TEXT(what->principal), DB_TEXT(what->name),
-				     DB_INT(what->bytes)),
-			    NULL, err);
+		r = check_limit(what, index, err);
 	if (!r)
-		r = db_step(db, DB_QUERY("DELETE FROM gone WHERE name = ?", DB_TEXT(what->name)),
-			    NULL, err);
-	for (size_t i = 0; !r && i < what->n; i++)
-		r = add_blob(what, &what->places[i], db, err);
+		r = depot_undrop(index, what->object, err);
+	return r ? r : note_pack(what, index, err);
+}
+
+/* So many at once: to a database on another machine each question is a way there and back. */
+#define ROWS_AT_ONCE 512
+
+static int add_blobs(const struct taking *what, struct rye_span rows, struct board *index,
+		     struct rye_err *err)
+{
+	static const char *const statements[] = {
+		"UPDATE blob SET seen = " DEPOT_NOW " WHERE principal = ?1 AND sha IN "
+		"(SELECT e.value->>0 FROM {rows}) AND ?3 <> ''",
+		"INSERT INTO blob (principal, sha, pack, off, zlen, len, raw, at, size, seen) "
+		"SELECT ?1, e.value->>0, ?3, CAST(e.value->>1 AS BIGINT), "
+		"CAST(e.value->>2 AS BIGINT), CAST(e.value->>3 AS BIGINT), "
+		"CAST(e.value->>4 AS BIGINT), CAST(e.value->>5 AS BIGINT), "
+		"CAST(e.value->>6 AS BIGINT), " DEPOT_NOW " FROM {rows} WHERE true "
+		"ON CONFLICT (principal, sha) DO NOTHING",
+		"DELETE FROM hole WHERE principal = ?1 AND sha IN "
+		"(SELECT e.value->>0 FROM {rows}) AND ?3 <> ''",
+	};
+	int r = 0;
+
+	for (size_t i = 0; !r && i < ARRAY_SIZE(statements); i++)
+		r = board_step(index,
+			       BOARD_QUERY(statements[i], DB_TEXT(what->principal),
+					   DB_TEXT(rows.ptr), DB_TEXT(what->name)),
+			       NULL, err);
 	return r;
 }
 
-/* Before the bytes are written; what another process takes meanwhile is looked at with the rows. */
-static int limit_first(void *arg, struct db *db, struct rye_err *err)
+void place_row_add(struct rye_buf *rows, const struct pack_place *place)
 {
-	return check_limit(arg, db, err);
+	char sha[SHA_HEX];
+
+	digest_hex(&place->sha, sha);
+	buf_addf(rows, "%s[\"%s\",%u,%u,%u,%d,%u,%u]", rows->len ? "," : "[", sha, place->off,
+		 place->zlen, place->len, place->raw, place->at, place->size);
+}
+
+static int take_rows(void *arg, struct board *index, struct rye_err *err)
+{
+	const struct taking *what = arg;
+	auto_buf struct rye_buf rows = RYE_BUF_INIT;
+	int r = depot_hold(index, what->principal, err);
+
+	if (!r)
+		r = note_pack(what, index, err);
+	for (size_t i = 0; !r && i < what->n; i++) {
+		place_row_add(&rows, &what->places[i]);
+		if (i + 1 < what->n && (i + 1) % ROWS_AT_ONCE)
+			continue;
+		buf_addc(&rows, ']');
+		r = rows.failed ? rye_fail(err, RYE_IO, "pack: out of memory") :
+				  add_blobs(what, buf_span(&rows), index, err);
+		buf_clear(&rows);
+	}
+	return r;
+}
+
+/* Its bytes could not be written: what there may be of them goes later. */
+static int take_back(void *arg, struct board *index, struct rye_err *err)
+{
+	const struct taking *what = arg;
+	int r = depot_hold(index, what->principal, err);
+
+	return r ? r : depot_drop_pack(index, what->principal, what->name, NULL, err);
 }
 
 int depot_take(struct depot *depot, const char *principal, struct rye_span pack, int64_t limit,
@@ -144,22 +204,23 @@ int depot_take(struct depot *depot, const char *principal, struct rye_span pack,
 {
 	auto_free struct pack_place *places = NULL;
 	struct taking what = { .principal = principal, .bytes = (int64_t)pack.len, .limit = limit };
-	struct rye_err mine = { 0 };
-	char object[PACK_NAME_LEN];
 	struct digest name;
-	int r;
+	int r = pack_verify(pack, &places, &what.n, &name, err);
 
-	err = err ? err : &mine;
-	r = pack_verify(pack, &places, &what.n, &name, err);
 	if (r)
 		return r;
 	what.places = places;
 	digest_hex(&name, what.name);
-	pack_name(&name, object);
-	r = db_transaction(depot->db, limit_first, &what, err);
-	if (!r)
-		r = store_put(depot->store, object, pack, err);
-	return r ? r : db_transaction(depot->db, take_rows, &what, err);
+	pack_name(&name, what.object);
+	r = board_transaction(depot->index, take_open, &what, err);
+	if (r)
+		return r;
+	r = store_put(depot->store, what.object, pack, err);
+	if (r) {
+		board_transaction(depot->index, take_back, &what, NULL);
+		return r;
+	}
+	return board_transaction(depot->index, take_rows, &what, err);
 }
 
 /* ---- asking ---- */
@@ -171,27 +232,56 @@ struct having {
 	unsigned char *ret;
 };
 
-static int has_rows(void *arg, struct db *db, struct rye_err *err)
+static int there_row(void *arg, const struct board_cells *row)
 {
-	const struct having *what = arg;
+	struct having *what = arg;
+	size_t i = (size_t)cell_int(row, 0);
+
+	if (i < what->n)
+		what->ret[i / 8] |= (unsigned char)(1 << i % 8);
+	return 0;
+}
+
+/* Marked as seen before it is told: then none that is told goes. */
+static int has_some(struct having *what, struct rye_span rows, struct board *index,
+		    struct rye_err *err)
+{
+	int r = board_step(index,
+			   BOARD_QUERY("UPDATE blob SET seen = " DEPOT_NOW
+				       " WHERE principal = ?1 AND sha IN "
+				       "(SELECT e.value->>1 FROM {rows})",
+				       DB_TEXT(what->principal), DB_TEXT(rows.ptr)),
+			   NULL, err);
+
+	return r ? r :
+		   board_step(index,
+			      BOARD_ROWS(there_row, what,
+					 "SELECT e.value->>0 FROM {rows} JOIN blob ON "
+					 "blob.principal = ?1 AND blob.sha = e.value->>1",
+					 DB_TEXT(what->principal), DB_TEXT(rows.ptr)),
+			      NULL, err);
+}
+
+static int has_rows(void *arg, struct board *index, struct rye_err *err)
+{
+	struct having *what = arg;
+	auto_buf struct rye_buf rows = RYE_BUF_INIT;
+	int r = depot_hold(index, what->principal, err);
 
 	memset(what->ret, 0, (what->n + 7) / 8);
-	for (size_t i = 0; i < what->n; i++) {
+	for (size_t i = 0; !r && i < what->n; i++) {
 		char sha[SHA_HEX];
-		int changes = 0, r;
 
 		digest_hex(&what->v[i], sha);
-		r = db_step(db,
-			    DB_QUERY("UPDATE blob SET seen = " NOW
-				     " WHERE principal = ? AND sha = ?",
-				     DB_TEXT(what->principal), DB_TEXT(sha)),
-			    &changes, err);
-		if (r)
-			return r;
-		if (changes)
-			what->ret[i / 8] |= (unsigned char)(1 << i % 8);
+		buf_addf(&rows, "%s[%zu,\"%s\"]", rows.len ? "," : "[", i, sha);
+		if (i + 1 < what->n && (i + 1) % ROWS_AT_ONCE)
+			continue;
+		buf_addc(&rows, ']');
+		r = rows.failed ? rye_fail(err, RYE_IO, "depot: out of memory") :
+				  has_some(what, buf_span(&rows), index, err);
+		buf_clear(&rows);
 	}
-	return 0;
+	return r;
 }
 
 int depot_has(struct depot *depot, const char *principal, const struct digest *v, size_t n,
@@ -199,7 +289,7 @@ int depot_has(struct depot *depot, const char *principal, const struct digest *v
 {
 	struct having what = { principal, v, n, ret };
 
-	return db_transaction(depot->db, has_rows, &what, err);
+	return board_transaction(depot->index, has_rows, &what, err);
 }
 
 int depot_used(struct depot *depot, const char *principal, struct depot_used *ret,
@@ -208,17 +298,17 @@ int depot_used(struct depot *depot, const char *principal, struct depot_used *re
 	int r;
 
 	*ret = (struct depot_used){ 0 };
-	r = db_run(depot->db,
-		   DB_ROWS(one_number, &ret->bytes,
-			   "SELECT COALESCE(SUM(bytes), 0) FROM pack WHERE principal = ?",
-			   DB_TEXT(principal)),
-		   NULL, err);
+	r = board_ask(depot->index,
+		      BOARD_ROWS(row_number, &ret->bytes,
+				 "SELECT COALESCE(SUM(bytes), 0) FROM pack WHERE principal = ?1",
+				 DB_TEXT(principal)),
+		      NULL, err);
 	if (!r)
-		r = db_run(depot->db,
-			   DB_ROWS(one_number, &ret->holes,
-				   "SELECT COUNT(*) FROM hole WHERE principal = ?",
-				   DB_TEXT(principal)),
-			   NULL, err);
+		r = board_ask(depot->index,
+			      BOARD_ROWS(row_number, &ret->holes,
+					 "SELECT COUNT(*) FROM hole WHERE principal = ?1",
+					 DB_TEXT(principal)),
+			      NULL, err);
 	return r;
 }
 
@@ -229,23 +319,30 @@ struct finding {
 	char pack[SHA_HEX];
 };
 
-void place_read(sqlite3_stmt *row, struct pack_place *ret)
+void place_read(const struct board_cells *row, struct pack_place *ret)
 {
-	ret->off = (uint32_t)sqlite3_column_int64(row, 1);
-	ret->zlen = (uint32_t)sqlite3_column_int64(row, 2);
-	ret->len = (uint32_t)sqlite3_column_int64(row, 3);
-	ret->raw = sqlite3_column_int64(row, 4);
-	ret->at = (uint32_t)sqlite3_column_int64(row, 5);
-	ret->size = (uint32_t)sqlite3_column_int64(row, 6);
+	ret->off = (uint32_t)cell_int(row, 1);
+	ret->zlen = (uint32_t)cell_int(row, 2);
+	ret->len = (uint32_t)cell_int(row, 3);
+	ret->raw = cell_int(row, 4);
+	ret->at = (uint32_t)cell_int(row, 5);
+	ret->size = (uint32_t)cell_int(row, 6);
 }
 
-static int place_row(void *arg, sqlite3_stmt *row)
+static int place_row(void *arg, const struct board_cells *row)
 {
 	struct finding *found = arg;
 
-	snprintf(found->pack, sizeof(found->pack), "%s", (const char *)sqlite3_column_text(row, 0));
+	cell_copy(row, 0, found->pack, sizeof(found->pack));
 	place_read(row, &found->place);
 	return 1;
+}
+
+/* What is so of the bytes, not of the way to them. */
+static bool is_damage(const struct rye_err *why)
+{
+	return !err_scarce(why) && why->code != RYE_UNREACHABLE && why->code != RYE_TIMEOUT &&
+	       why->code != RYE_DENIED && why->code != RYE_UNSUPPORTED;
 }
 
 /* The frame into the depot's, if it is not there already. */
@@ -291,12 +388,12 @@ int depot_read(struct depot *depot, const char *principal, const struct digest *
 	int r;
 
 	digest_hex(sha, hex);
-	r = db_run(depot->db,
-		   DB_ROWS(place_row, &found,
-			   "SELECT pack, " PLACE_COLUMNS " FROM blob "
-			   "WHERE principal = ? AND sha = ?",
-			   DB_TEXT(principal), DB_TEXT(hex)),
-		   NULL, err);
+	r = board_ask(depot->index,
+		      BOARD_ROWS(place_row, &found,
+				 "SELECT pack, " PLACE_COLUMNS " FROM blob "
+				 "WHERE principal = ?1 AND sha = ?2",
+				 DB_TEXT(principal), DB_TEXT(hex)),
+		      NULL, err);
 	if (r)
 		return r;
 	if (!*found.pack)
@@ -308,7 +405,7 @@ int depot_read(struct depot *depot, const char *principal, const struct digest *
 		buf_addspan(ret, blob);
 		return ret->failed ? rye_fail(err, RYE_IO, "%s: out of memory", hex) : 0;
 	}
-	if (err_scarce(&why))
+	if (!is_damage(&why))
 		return rye_fail(err, why.code, "%s", why.msg);
 	depot_lose(depot, principal, sha, found.pack);
 	return rye_fail(err, RYE_IO,

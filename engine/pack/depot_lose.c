@@ -29,11 +29,11 @@ static bool is_bad(struct losing *what, const struct pack_place *place)
 	return frame_blob(what->frame, place, &blob, NULL);
 }
 
-static int check_row(void *arg, sqlite3_stmt *row)
+static int check_row(void *arg, const struct board_cells *row)
 {
 	struct losing *what = arg;
 	struct pack_place place = { 0 };
-	const char *sha = (const char *)sqlite3_column_text(row, 0);
+	const char *sha = cell_text(row, 0);
 
 	place_read(row, &place);
 	if (!digest_parse((struct rye_span){ sha, strlen(sha) }, &place.sha) ||
@@ -42,44 +42,40 @@ static int check_row(void *arg, sqlite3_stmt *row)
 	return 0;
 }
 
-static int lose_one(const struct losing *what, const struct digest *sha, struct db *db,
+static int lose_one(const struct losing *what, const struct digest *sha, struct board *index,
 		    struct rye_err *err)
 {
 	char hex[SHA_HEX];
 	int changes = 0, r;
 
 	digest_hex(sha, hex);
-	r = db_step(db,
-		    DB_QUERY("DELETE FROM blob WHERE principal = ? AND sha = ? AND pack = ?",
-			     DB_TEXT(what->principal), DB_TEXT(hex), DB_TEXT(what->pack)),
-		    &changes, err);
+	r = board_step(
+		index,
+		BOARD_QUERY("DELETE FROM blob WHERE principal = ?1 AND sha = ?2 AND pack = ?3",
+			    DB_TEXT(what->principal), DB_TEXT(hex), DB_TEXT(what->pack)),
+		&changes, err);
 	/* none: it has come again meanwhile, in another pack */
 	return r || !changes ?
 		       r :
-		       db_step(db,
-			       DB_QUERY("INSERT INTO hole VALUES (?, ?) ON CONFLICT DO NOTHING",
-					DB_TEXT(what->principal), DB_TEXT(hex)),
+		       board_step(
+			       index,
+			       BOARD_QUERY(
+				       "INSERT INTO hole (principal, sha) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+				       DB_TEXT(what->principal), DB_TEXT(hex)),
 			       NULL, err);
 }
 
-static int lose_rows(void *arg, struct db *db, struct rye_err *err)
+static int lose_rows(void *arg, struct board *index, struct rye_err *err)
 {
 	const struct losing *what = arg;
 	const struct digest *v = (const void *)what->shas.data;
 	size_t n = what->shas.len / sizeof(*v);
-	int r = 0;
+	int r = depot_hold(index, what->principal, err);
 
 	for (size_t i = 0; !r && i < n; i++)
-		r = lose_one(what, &v[i], db, err);
+		r = lose_one(what, &v[i], index, err);
 	/* what is sent anew counts once */
-	if (!r)
-		r = db_step(
-			db,
-			DB_QUERY("DELETE FROM pack WHERE principal = ?1 AND name = ?2 AND NOT "
-				 "EXISTS (SELECT 1 FROM blob WHERE principal = ?1 AND pack = ?2)",
-				 DB_TEXT(what->principal), DB_TEXT(what->pack)),
-			NULL, err);
-	return r;
+	return r ? r : depot_drop_pack(index, what->principal, what->pack, NULL, err);
 }
 
 /* Others that are bad; false: the pack could not be looked at. */
@@ -98,12 +94,12 @@ static bool look_at_pack(struct depot *depot, struct losing *what)
 	if (r && r != -RYE_NOT_FOUND)
 		return false;
 	what->bytes = buf_span(&bytes);
-	r = db_run(depot->db,
-		   DB_ROWS(check_row, what,
-			   "SELECT sha, " PLACE_COLUMNS
-			   " FROM blob WHERE principal = ? AND pack = ? ORDER BY off",
-			   DB_TEXT(what->principal), DB_TEXT(what->pack)),
-		   NULL, NULL);
+	r = board_ask(depot->index,
+		      BOARD_ROWS(check_row, what,
+				 "SELECT sha, " PLACE_COLUMNS
+				 " FROM blob WHERE principal = ?1 AND pack = ?2 ORDER BY off",
+				 DB_TEXT(what->principal), DB_TEXT(what->pack)),
+		      NULL, NULL);
 	what->bytes = what->frame = (struct rye_span){ "", 0 };
 	return !r && !what->shas.failed;
 }
@@ -119,7 +115,7 @@ void depot_lose(struct depot *depot, const char *principal, const struct digest 
 		buf_clear(&what.shas);
 	buf_add(&what.shas, (const char *)sha, sizeof(*sha));
 	if (!what.shas.failed)
-		db_transaction(depot->db, lose_rows, &what, NULL);
+		board_transaction(depot->index, lose_rows, &what, NULL);
 	buf_done(&what.room);
 	buf_done(&what.shas);
 }

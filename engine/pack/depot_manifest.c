@@ -5,23 +5,21 @@
  */
 #include "pack/pack_inner.h"
 
-#define NOW "CAST(strftime('%s', 'now') AS INTEGER)"
-#define MANIFEST_NAME_LEN (sizeof("manifests/ab/") + SHA_HEX)
 /* Digests that are asked for at once: as many as a list of pieces may have. */
 #define KEEP_BATCH 65536
 
-static void manifest_object(const char *hex, char ret[MANIFEST_NAME_LEN])
+void manifest_object(const char *hex, char ret[MANIFEST_NAME_LEN])
 {
 	snprintf(ret, MANIFEST_NAME_LEN, "manifests/%.2s/%s", hex, hex);
 }
 
-static bool in_pieces(const struct manifest_line *line)
+bool line_in_pieces(const struct manifest_line *line)
 {
 	return line->mode == MANIFEST_PIECES || line->mode == MANIFEST_PIECES_EXEC;
 }
 
-static int read_pieces(struct depot *depot, const char *principal, const struct manifest_line *line,
-		       struct piece **ret, size_t *ret_n, struct rye_err *err)
+int depot_pieces(struct depot *depot, const char *principal, const struct manifest_line *line,
+		 struct piece **ret, size_t *ret_n, struct rye_err *err)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	int r = depot_read(depot, principal, &line->sha, &text, err);
@@ -71,8 +69,8 @@ static int needs_line(struct needs *needs, const struct manifest_line *line, str
 	size_t n = 0;
 	int r = needs_add(needs, &line->sha, line->path, err);
 
-	if (!r && in_pieces(line)) {
-		r = read_pieces(needs->depot, needs->principal, line, &pieces, &n, err);
+	if (!r && line_in_pieces(line)) {
+		r = depot_pieces(needs->depot, needs->principal, line, &pieces, &n, err);
 		if (r)
 			rye_wrap(err, "'%s'", line->path);
 	}
@@ -108,33 +106,84 @@ int depot_whole(struct depot *depot, const char *principal, const struct manifes
 	return needs_all(&needs, manifest, base, err);
 }
 
+struct keeping {
+	const char *principal, *object;
+	char hex[SHA_HEX];
+};
+
+/* Before its bytes are written: from now on no object of that name is deleted. */
+static int keep_row(void *arg, struct board *index, struct rye_err *err)
+{
+	const struct keeping *what = arg;
+	int r = depot_hold(index, what->principal, err);
+
+	if (!r)
+		r = depot_undrop(index, what->object, err);
+	return r ? r :
+		   board_step(index,
+			      BOARD_QUERY("INSERT INTO manifest (principal, sha, made) VALUES "
+					  "(?1, ?2, " DEPOT_NOW ") ON CONFLICT (principal, sha) "
+					  "DO UPDATE SET made = " DEPOT_NOW,
+					  DB_TEXT(what->principal), DB_TEXT(what->hex)),
+			      NULL, err);
+}
+
 int depot_keep(struct depot *depot, const char *principal, const struct manifest *manifest,
 	       const struct manifest *base, struct rye_err *err)
 {
 	auto_buf struct rye_buf bytes = RYE_BUF_INIT;
-	char object[MANIFEST_NAME_LEN], hex[SHA_HEX];
+	char object[MANIFEST_NAME_LEN];
+	struct keeping what = { principal, object, "" };
 	int r = depot_whole(depot, principal, manifest, base, err);
 
 	if (!r)
 		r = manifest_shrink(NULL, manifest->text, &bytes, err);
 	if (r)
 		return r;
-	digest_hex(&manifest->name, hex);
-	manifest_object(hex, object);
-	r = store_put(depot->store, object, buf_span(&bytes), err);
-	return r ? r :
-		   db_run(depot->db,
-			  DB_QUERY("INSERT INTO manifest VALUES (?, ?, " NOW
-				   ") ON CONFLICT DO UPDATE SET made = " NOW,
-				   DB_TEXT(principal), DB_TEXT(hex)),
-			  NULL, err);
+	digest_hex(&manifest->name, what.hex);
+	manifest_object(what.hex, object);
+	r = board_transaction(depot->index, keep_row, &what, err);
+	return r ? r : store_put(depot->store, object, buf_span(&bytes), err);
 }
 
-static int found_row(void *arg, sqlite3_stmt *row)
+static int touch_row(void *arg, struct board *index, struct rye_err *err)
+{
+	const struct keeping *what = arg;
+	int r = depot_hold(index, what->principal, err);
+
+	return r ? r :
+		   board_step(index,
+			      BOARD_QUERY("UPDATE manifest SET made = " DEPOT_NOW
+					  " WHERE principal = ?1 AND sha = ?2",
+					  DB_TEXT(what->principal), DB_TEXT(what->hex)),
+			      NULL, err);
+}
+
+int depot_touch(struct depot *depot, const char *principal, const char *manifest,
+		struct rye_err *err)
+{
+	struct keeping what = { .principal = principal };
+
+	snprintf(what.hex, sizeof(what.hex), "%s", manifest);
+	return board_transaction(depot->index, touch_row, &what, err);
+}
+
+static int found_row(void *arg, const struct board_cells *row)
 {
 	(void)row;
 	*(bool *)arg = true;
 	return 1;
+}
+
+int depot_has_manifest(struct depot *depot, const char *principal, const char *hex, bool *ret,
+		       struct rye_err *err)
+{
+	*ret = false;
+	return board_ask(depot->index,
+			 BOARD_ROWS(found_row, ret,
+				    "SELECT 1 FROM manifest WHERE principal = ?1 AND sha = ?2",
+				    DB_TEXT(principal), DB_TEXT(hex)),
+			 NULL, err);
 }
 
 int depot_manifest(struct depot *depot, const char *principal, const struct digest *name,
@@ -150,11 +199,7 @@ int depot_manifest(struct depot *depot, const char *principal, const struct dige
 
 	digest_hex(name, hex);
 	manifest_object(hex, object);
-	r = db_run(depot->db,
-		   DB_ROWS(found_row, &found,
-			   "SELECT 1 FROM manifest WHERE principal = ? AND sha = ?",
-			   DB_TEXT(principal), DB_TEXT(hex)),
-		   NULL, err);
+	r = depot_has_manifest(depot, principal, hex, &found, err);
 	if (r)
 		return r;
 	if (!found)
@@ -188,11 +233,11 @@ int depot_file(struct depot *depot, const char *principal, const struct manifest
 	size_t n = 0;
 	int r;
 
-	if (!in_pieces(line)) {
+	if (!line_in_pieces(line)) {
 		r = depot_give(depot, principal, &line->sha, fn, arg, err);
 		return r ? rye_wrap(err, "'%s'", line->path) : 0;
 	}
-	r = read_pieces(depot, principal, line, &pieces, &n, err);
+	r = depot_pieces(depot, principal, line, &pieces, &n, err);
 	for (size_t i = 0; !r && i < n; i++)
 		r = depot_give(depot, principal, &pieces[i].sha, fn, arg, err);
 	return r ? rye_wrap(err, "'%s'", line->path) : 0;

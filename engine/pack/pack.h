@@ -139,6 +139,12 @@ int manifest_grow(const struct rye_blob *base, struct rye_span bytes, struct rye
  */
 struct depot;
 int depot_open(const char *dir, struct depot **ret, struct rye_err *err);
+struct depot_place {
+	const char *store; /* store_open's */
+	const char *
+		index; /* board_open's: a file, or a database that several machines share, as they do the store */
+};
+int depot_open_at(const struct depot_place *place, struct depot **ret, struct rye_err *err);
 void depot_close(struct depot *depot); /* NULL is fine */
 
 /*
@@ -169,6 +175,9 @@ int depot_whole(struct depot *depot, const char *principal, const struct manifes
 /* The same, and from now on the manifest is there. */
 int depot_keep(struct depot *depot, const char *principal, const struct manifest *manifest,
 	       const struct manifest *base, struct rye_err *err);
+/* A run is about to need it: it stays as if it were new. One that is not there is no error. */
+int depot_touch(struct depot *depot, const char *principal, const char *manifest,
+		struct rye_err *err);
 int depot_manifest(struct depot *depot, const char *principal, const struct digest *name,
 		   struct manifest **ret, struct rye_err *err);
 /* The file of a line, its pieces put together; fn is called for each, in order. */

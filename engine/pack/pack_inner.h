@@ -12,7 +12,7 @@
 #ifndef RYE_PACK_INNER_H
 #define RYE_PACK_INNER_H
 
-#include "base/db.h"
+#include "board/board.h"
 #include "pack/pack.h"
 #include "store/store.h"
 
@@ -30,7 +30,7 @@ int frame_blob(struct rye_span raw, const struct pack_place *place, struct rye_s
 
 struct depot {
 	struct store *store;
-	struct db *db;
+	struct board *index;
 	/* the frame that was unpacked last: files of a directory lie in one */
 	char pack[SHA_HEX]; /* of which pack; "": none */
 	uint32_t off;
@@ -38,9 +38,40 @@ struct depot {
 	struct rye_span frame;
 };
 
+/* Seconds, by the clock of the index. */
+#define DEPOT_NOW "({now} / 1000)"
+#define MANIFEST_NAME_LEN (sizeof("manifests/ab/") + SHA_HEX)
+void manifest_object(const char *hex, char ret[MANIFEST_NAME_LEN]); /* "manifests/ab/DIGEST" */
+
+/*
+ * In a transaction, to its end: no other one writes rows of this principal; deletes, or is about to write, the
+ * object of this name.
+ */
+int depot_hold(struct board *index, const char *name, struct rye_err *err);
+int row_number(void *arg, const struct board_cells *row); /* a row of one number, into an int64_t */
+
 /* depot.c: the columns from the second on of a row of `blob`. */
 #define PLACE_COLUMNS "off, zlen, len, raw, at, size"
-void place_read(sqlite3_stmt *row, struct pack_place *ret);
+void place_read(const struct board_cells *row, struct pack_place *ret);
+/* [sha, off, zlen, len, raw, at, size], of a JSON list whose end is the caller's. */
+void place_row_add(struct rye_buf *rows, const struct pack_place *place);
+
+/* depot_manifest.c */
+bool line_in_pieces(const struct manifest_line *line);
+int depot_pieces(struct depot *depot, const char *principal, const struct manifest_line *line,
+		 struct piece **ret, size_t *ret_n, struct rye_err *err);
+int depot_has_manifest(struct depot *depot, const char *principal, const char *hex, bool *ret,
+		       struct rye_err *err);
+
+/*
+ * depot_drop.c: objects whose rows have gone. In a transaction that holds the principal: a pack without
+ * blobs goes, its object is to go later; *ret (may be NULL): its bytes, 0: it has blobs.
+ */
+int depot_drop_pack(struct board *index, const char *principal, const char *pack, int64_t *ret,
+		    struct rye_err *err);
+int depot_drop(struct board *index, const char *principal, const char *object, struct rye_err *err);
+/* Holds the object's name; it is wanted again. */
+int depot_undrop(struct board *index, const char *object, struct rye_err *err);
 
 /*
  * depot_lose.c: a blob of that pack is not what it was: it and all others there that are not are no longer

@@ -81,7 +81,8 @@ int errand_receipt(struct errand *errand, struct rye_err *err)
 	r = receipt_make(errand, &receipt, err);
 	if (!r)
 		r = errand_account(errand, &receipt, err);
-	errand->end = (struct board_end){ end_state(look.row.status), errand->receipt.data };
+	errand->end = (struct board_end){ end_state(look.row.status), errand->receipt.data,
+					  errand->left };
 	return r;
 }
 
@@ -98,6 +99,6 @@ int errand_refusal(struct errand *errand, const struct rye_err *why, struct rye_
 		r = board_spend(errand->worker->board, errand->claim.principal, &back, -1, err);
 	if (!r)
 		r = receipt_make(errand, &receipt, err);
-	errand->end = (struct board_end){ "refused", errand->receipt.data };
+	errand->end = (struct board_end){ "refused", errand->receipt.data, NULL };
 	return r;
 }
