@@ -163,12 +163,10 @@ int board_advance(struct board *board, const struct board_advance *what, struct 
 
 /*
  * board_roots.c: the manifests that a principal needs: those its projects' names have stood for, the last five of
- * each, and those of runs that are not over, or ended less than keep_ms ago and were not forgotten. A name may come
- * twice. project: "", or which one, of what it stands for.
+ * each, and those of runs that are not over, or ended less than keep_ms ago and were not forgotten.
  */
 #define BOARD_PAST 5
-typedef int (*board_root_fn)(void *arg, const char *manifest, const char *project);
-int board_roots(struct board *board, const char *principal, int64_t keep_ms, board_root_fn fn,
+int board_roots(struct board *board, const char *principal, int64_t keep_ms, rye_name_fn fn,
 		void *arg, struct rye_err *err);
 
 struct board_used {

@@ -36,7 +36,7 @@ int board_past(struct board *board, const struct board_advance *what, struct rye
 }
 
 struct rooting {
-	board_root_fn fn;
+	rye_name_fn fn;
 	void *arg;
 };
 
@@ -44,11 +44,11 @@ static int root_row(void *arg, const struct board_cells *cells)
 {
 	const struct rooting *rooting = arg;
 
-	return rooting->fn(rooting->arg, cell_text(cells, 0), cell_text(cells, 1));
+	return rooting->fn(rooting->arg, cell_text(cells, 0));
 }
 
 /* Of before there was a `past`, a head stands alone. */
-int board_roots(struct board *board, const char *principal, int64_t keep_ms, board_root_fn fn,
+int board_roots(struct board *board, const char *principal, int64_t keep_ms, rye_name_fn fn,
 		void *arg, struct rye_err *err)
 {
 	struct rooting rooting = { fn, arg };
@@ -56,9 +56,9 @@ int board_roots(struct board *board, const char *principal, int64_t keep_ms, boa
 	return board_ask(
 		board,
 		BOARD_ROWS(root_row, &rooting,
-			   "SELECT manifest, project FROM head WHERE principal = ?1 "
-			   "UNION SELECT manifest, project FROM past WHERE principal = ?1 "
-			   "UNION SELECT pin.manifest, '' FROM pin JOIN run ON run.id = pin.run "
+			   "SELECT manifest FROM head WHERE principal = ?1 "
+			   "UNION SELECT manifest FROM past WHERE principal = ?1 "
+			   "UNION SELECT pin.manifest FROM pin JOIN run ON run.id = pin.run "
 			   "WHERE pin.principal = ?1 AND (run.ended IS NULL OR "
 			   "run.ended > {now} - ?2)",
 			   DB_TEXT(principal), DB_INT(keep_ms)),

@@ -42,6 +42,7 @@ static const struct flag flags[] = {
 	{ "dir", 0, " node ", AT(dir), "DIR", "the node's directory" },
 	{ "dry-run", 'n', " execute ", AT(dry_run), NULL, "check everything, run nothing" },
 	{ "dry-run", 'n', " new ", AT(dry_run), NULL, "print the text, write nothing" },
+	{ "dry-run", 'n', " node remote ", AT(dry_run), NULL, "gc: say what would go" },
 	{ "dry-run", 'n', " mv rm ", AT(dry_run), NULL, "say what would be done, and do nothing" },
 	{ "each", 0, " link ", AT(each), NULL, "a real directory, with a link for each skill" },
 	{ "editor", 0, " schema ", AT(editor), "NAME",

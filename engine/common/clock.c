@@ -118,3 +118,17 @@ bool clock_iso_read(const char *text, struct timespec *ret)
 	*ret = (struct timespec){ timegm(&tm) - zone, ns };
 	return true;
 }
+
+int64_t clock_age_read(const char *text)
+{
+	static const struct {
+		char letter;
+		int64_t seconds;
+	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 }, { 'w', 604800 } };
+	size_t digits = strspn(text, "0123456789");
+
+	for (size_t i = 0; digits && digits < 6 && i < sizeof(units) / sizeof(*units); i++)
+		if (text[digits] == units[i].letter && !text[digits + 1])
+			return strtol(text, NULL, 10) * units[i].seconds;
+	return -1;
+}

@@ -26,5 +26,7 @@ void clock_iso_at(int64_t us, char ret[40]); /* microseconds since 1970 */
 void clock_iso_us(char ret[40]); /* now */
 /* What those, or other writers of ISO 8601, have written; without a zone it is UTC's. */
 bool clock_iso_read(const char *text, struct timespec *ret);
+/* "90s", "15m", "24h", "30d", "1w", of less than 100 000 of each: seconds; -1: it is no time. */
+int64_t clock_age_read(const char *text);
 
 #endif

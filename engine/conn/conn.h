@@ -43,7 +43,7 @@ enum frame_type {
 	FRAME_MANIFEST = 18, /* client: a manifest, in full or as a difference */
 	FRAME_ASK = 19, /* client: digests; DATA: a bit for each: is it there */
 	FRAME_GET = 20, /* client: {manifest, base}; DATA: as in MANIFEST; {blobs}; DATA: a pack */
-	FRAME_GC = 21, /* client: {dry_run}; REPLY: {freed} */
+	FRAME_GC = 21, /* client: {dry_run}; REPLY: {freed, used, limit, …} */
 
 	FRAME_ORDER = 32, /* client: a signed order; REPLY: as it stands */
 	FRAME_FOLLOW = 33, /* client: {run, file, offset}; DATA until it ends */

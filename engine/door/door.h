@@ -21,19 +21,29 @@ struct node_dir {
 	struct key_secret key; /* wiped by node_close */
 	struct card card;
 	/* of node.toml (node_settings.c); NULL: the directory's own, none */
-	char *board;
+	char *board, *store;
 	json_t *labels; /* of the workers here */
+	int64_t keep_new, keep_gone, keep_runs; /* seconds: what garbage is (door_gc.c) */
 };
 
 /* $RYE_NODE, else $XDG_DATA_HOME/ryefs/node, else ~/.local/share/ryefs/node; to free, NULL: not known. */
 char *node_default_path(void);
 /* Makes it, its keys and its card; what is there stays. *ret_new: it was not there. */
 int node_init(const char *path, char ret_fp[KEY_FP], bool *ret_new, struct rye_err *err);
-/* set: {name: text} of board and labels; the rest stays. A board that cannot be opened is refused. */
+/* set: {name: text} of its members; the rest stays. A board or store that cannot be opened is refused. */
 int node_settings_write(const struct node_dir *node, const json_t *set, struct rye_err *err);
 struct board;
 /* Where its orders wait. */
 int node_board(const struct node_dir *node, struct board **ret, struct rye_err *err);
+struct depot;
+/* What was pushed to it. */
+int node_depot(const struct node_dir *node, struct depot **ret, struct rye_err *err);
+/*
+ * door_gc.c: what is pushed and not needed any more goes: of one principal, or, NULL, of each, and what belongs to none.
+ * *ret: {dry_run, freed, packs, rewritten, blobs, manifests, objects}, a new reference.
+ */
+int node_gc(const struct node_dir *node, const char *fp, bool dry, json_t **ret,
+	    struct rye_err *err);
 int node_open(const char *path, struct node_dir **ret, struct rye_err *err);
 void node_close(struct node_dir *node); /* NULL is fine */
 DEFINE_AUTO(auto_node_, struct node_dir *, node_close)

@@ -28,7 +28,6 @@ json_t *door_names(const char *text);
 /* door_push.c. NULL is fine */
 void door_push_free(struct door_push *push);
 /* What principals have pushed; opened by the first frame that needs it, the session's. */
-struct depot;
 int session_depot(struct door_session *session, struct depot **ret, struct rye_err *err);
 
 /* node_settings.c: the members of node.toml, if it is there. */
@@ -46,6 +45,7 @@ int door_ask(struct door_session *session, const struct conn_frame *frame, struc
 int door_manifest(struct door_session *session, const struct conn_frame *frame,
 		  struct rye_err *err);
 int door_get(struct door_session *session, const struct conn_frame *frame, struct rye_err *err);
+int door_gc(struct door_session *session, const struct conn_frame *frame, struct rye_err *err);
 int door_info_self(struct door_session *session, json_t *into, struct rye_err *err);
 
 /*

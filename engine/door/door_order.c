@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "memory.h"
 #include "order/order.h"
+#include "pack/pack.h"
 #include "scope.h"
 #include "str.h"
 
@@ -103,6 +104,8 @@ static int order_submit(struct door_session *session, const struct order *order,
 				   .queued = session->who.queued,
 				   .jobs = session->who.jobs };
 	struct board_run run;
+	struct depot *depot;
+	int r;
 
 	json_object_del(envelope, "sealed");
 	json_canonical(&body, envelope);
@@ -114,7 +117,11 @@ static int order_submit(struct door_session *session, const struct order *order,
 		return memory_fail(err);
 	row.body = body.data;
 	row.labels = labels.data;
-	return board_submit(session->board, &row, &run, err);
+	r = *order->manifest ? session_depot(session, &depot, err) : 0;
+	/* a collection of garbage that has begun before sees it, too */
+	if (!r && *order->manifest)
+		r = depot_touch(depot, session->who.key.fp, order->manifest, err);
+	return r ? r : board_submit(session->board, &row, &run, err);
 }
 
 int door_order(struct door_session *session, const struct conn_frame *frame, struct rye_err *err)

@@ -36,26 +36,24 @@ void door_push_free(struct door_push *push)
 /* Opened by the first frame that needs it. */
 static int push_open(struct door_session *session, struct door_push **ret, struct rye_err *err)
 {
-	auto_buf struct rye_buf store = RYE_BUF_INIT;
 	struct door_push *push = session->push;
 	int r;
 
 	if (!push)
 		push = session->push = memory_note(calloc(1, sizeof(*push)));
-	buf_addf(&store, "%s/store", session->node->path);
-	if (!push || store.failed)
+	if (!push)
 		return memory_fail(err);
 	r = session_board(session, err);
 	push->board = session->board;
 	if (!r && !push->depot)
-		r = depot_open(store.data, &push->depot, err);
+		r = node_depot(session->node, &push->depot, err);
 	*ret = push;
 	return r;
 }
 
 int session_depot(struct door_session *session, struct depot **ret, struct rye_err *err)
 {
-	struct door_push *push;
+	struct door_push *push = NULL;
 	int r = push_open(session, &push, err);
 
 	*ret = r ? NULL : push->depot;
@@ -174,7 +172,7 @@ int door_pack(struct door_session *session, const struct conn_frame *frame, stru
 		return r;
 	push->bytes += (int64_t)pack.len;
 	if (push->bytes > session->who.push)
-		return rye_fail(err, RYE_BUDGET, "one push of yours may have %.0f MB",
+		return rye_fail(err, RYE_TOO_BIG, "one push of yours may have %.0f MB",
 				(double)session->who.push / 1e6);
 	r = depot_take(push->depot, session->who.key.fp, buf_span(&pack), session->who.bytes, err);
 	return r ? r : session_reply(session, frame->stream, reply, err);

@@ -20,6 +20,7 @@ const struct door_row door_rows[] = {
 	{ FRAME_ASK, "ASK", door_ask },
 	{ FRAME_MANIFEST, "MANIFEST", door_manifest },
 	{ FRAME_GET, "GET", door_get },
+	{ FRAME_GC, "GC", door_gc },
 };
 const size_t door_n_rows = ARRAY_SIZE(door_rows);
 

@@ -286,6 +286,7 @@ void node_close(struct node_dir *node)
 		close(node->dir);
 	json_decref(node->labels);
 	free(node->board);
+	free(node->store);
 	free(node->path);
 	free(node);
 }

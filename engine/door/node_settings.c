@@ -9,6 +9,8 @@
 #include "clock.h"
 #include "format/format.h"
 #include "memory.h"
+#include "pack/pack.h"
+#include "store/store.h"
 #include "str.h"
 
 #include <errno.h>
@@ -31,9 +33,32 @@ static bool labels_good(const json_t *labels)
 	return json_is_array(labels) && json_array_size(labels) <= LABELS_MAX;
 }
 
+/* Members that are texts, and that are times; what a time is when it is not said. */
+static const struct {
+	const char *name;
+	size_t at;
+} texts[] = {
+	{ "board", offsetof(struct node_dir, board) },
+	{ "store", offsetof(struct node_dir, store) },
+};
+static const struct {
+	const char *name;
+	size_t at;
+	int64_t usual_s;
+} ages[] = {
+	{ "keep_new", offsetof(struct node_dir, keep_new), 24 * 3600 },
+	{ "keep_gone", offsetof(struct node_dir, keep_gone), 24 * 3600 },
+	{ "keep_runs", offsetof(struct node_dir, keep_runs), 30 * 24 * 3600 },
+};
+
+static int age_fail(const char *name, const char *text, struct rye_err *err)
+{
+	return rye_fail(err, RYE_INVALID, "%s=%s: wanted is a time, as 90s, 15m, 24h or 30d", name,
+			text);
+}
+
 static int settings_take(struct node_dir *node, const json_t *doc, struct rye_err *err)
 {
-	const char *board = json_str(doc, "board");
 	json_t *labels = json_object_get(doc, "labels");
 
 	if (strcmp(json_str(doc, "kind"), SETTINGS_KIND) != 0)
@@ -41,9 +66,30 @@ static int settings_take(struct node_dir *node, const json_t *doc, struct rye_er
 	if (labels && !labels_good(labels))
 		return rye_fail(err, RYE_INVALID, "labels: wanted are at most %d names",
 				LABELS_MAX);
-	node->board = *board ? memory_note(strdup(board)) : NULL;
 	node->labels = json_incref(labels);
-	return *board && !node->board ? memory_fail(err) : 0;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		const char *text = json_str(doc, texts[i].name);
+		char **to = (char **)(void *)((char *)node + texts[i].at);
+
+		*to = *text ? memory_note(strdup(text)) : NULL;
+		if (*text && !*to)
+			return memory_fail(err);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(ages); i++) {
+		const char *text = json_str(doc, ages[i].name);
+		int64_t age = *text ? clock_age_read(text) : ages[i].usual_s;
+
+		if (age < 0)
+			return age_fail(ages[i].name, text, err);
+		*(int64_t *)(void *)((char *)node + ages[i].at) = age;
+	}
+	return 0;
+}
+
+static void settings_usual(struct node_dir *node)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(ages); i++)
+		*(int64_t *)(void *)((char *)node + ages[i].at) = ages[i].usual_s;
 }
 
 int node_settings_read(struct node_dir *node, struct rye_err *err)
@@ -54,6 +100,7 @@ int node_settings_read(struct node_dir *node, struct rye_err *err)
 	struct rye_span span;
 	int r = io_read_at(node->dir, SETTINGS, SETTINGS_MAX, &text);
 
+	settings_usual(node);
 	if (r == -ENOENT)
 		return 0;
 	if (r < 0)
@@ -70,16 +117,38 @@ int node_settings_read(struct node_dir *node, struct rye_err *err)
 	return r ? rye_wrap(err, "%s/" SETTINGS, node->path) : 0;
 }
 
+static bool is_text(const char *name)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		found |= !strcmp(texts[i].name, name);
+	return found;
+}
+
+static bool is_age(const char *name)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ages); i++)
+		found |= !strcmp(ages[i].name, name);
+	return found;
+}
+
 /* One NAME=VALUE of `node init`; an empty value is as if it had never been said. */
 static int settings_set(json_t *doc, const char *name, const char *text, struct rye_err *err)
 {
 	auto_json json_t *labels = door_names(text);
 
-	if (strcmp(name, "board") != 0 && strcmp(name, "labels") != 0)
-		return rye_fail(err, RYE_INVALID, "there is no %s: board and labels are there",
+	if (!is_text(name) && !is_age(name) && strcmp(name, "labels") != 0)
+		return rye_fail(err, RYE_INVALID,
+				"there is no %s: board, store, labels, keep_new, keep_gone and "
+				"keep_runs are there",
 				name);
 	if (!*text)
 		json_object_del(doc, name);
+	else if (is_age(name) && clock_age_read(text) < 0)
+		return age_fail(name, text, err);
 	else if (strcmp(name, "labels") != 0)
 		json_sets(doc, name, text);
 	else if (!labels_good(labels))
@@ -93,10 +162,26 @@ static int settings_set(json_t *doc, const char *name, const char *text, struct 
 /* What cannot be opened is told to its owner, not to the first client that asks. */
 static int settings_try(const json_t *doc, struct rye_err *err)
 {
-	const char *where = json_str(doc, "board");
+	const char *where = json_str(doc, "board"), *store = json_str(doc, "store");
 	auto_board struct board *board = NULL;
+	int r = *where ? board_open(where, &board, err) : 0;
 
-	return *where ? board_open(where, &board, err) : 0;
+	return r || !*store ? r : store_try(store, err);
+}
+
+/* What it says now, as text. */
+static void settings_said(const struct node_dir *node, json_t *doc)
+{
+	auto_blob struct rye_blob *text = NULL;
+	auto_json json_t *was = NULL;
+	const char *name;
+	json_t *value;
+
+	/* it was read, and is this node's own word */
+	if (!io_read_at(node->dir, SETTINGS, SETTINGS_MAX, &text))
+		was = parse_toml((struct rye_span){ text->data, text->len }, NULL);
+	json_object_foreach(was, name, value)
+		json_object_set(doc, name, value);
 }
 
 int node_settings_write(const struct node_dir *node, const json_t *set, struct rye_err *err)
@@ -109,10 +194,7 @@ int node_settings_write(const struct node_dir *node, const json_t *set, struct r
 	json_t *value;
 	int r = 0;
 
-	if (node->board)
-		json_sets(doc, "board", node->board);
-	if (node->labels)
-		json_set(doc, "labels", json_incref(node->labels));
+	settings_said(node, doc);
 	json_object_foreach((json_t *)set, name, value) {
 		if (!r)
 			r = settings_set(doc, name, json_string_value(value), err);
@@ -138,4 +220,21 @@ int node_board(const struct node_dir *node, struct board **ret, struct rye_err *
 		return board_open(node->board, ret, err);
 	buf_addf(&where, "sqlite:%s/board.db", node->path);
 	return where.failed ? memory_fail(err) : board_open(where.data, ret, err);
+}
+
+/* Shared when both are: an index in a database that others ask names packs that they have to find. */
+int node_depot(const struct node_dir *node, struct depot **ret, struct rye_err *err)
+{
+	auto_buf struct rye_buf own = RYE_BUF_INIT, index = RYE_BUF_INIT;
+	struct depot_place place = { .store = node->store, .index = node->board };
+
+	buf_addf(&own, "%s/store", node->path);
+	buf_addf(&index, "sqlite:%s/index.db", own.data ? own.data : "");
+	if (own.failed || index.failed)
+		return memory_fail(err);
+	if (!place.store)
+		return depot_open(own.data, ret, err);
+	if (!place.index)
+		place.index = index.data;
+	return depot_open_at(&place, ret, err);
 }

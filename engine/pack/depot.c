@@ -21,6 +21,8 @@ static const struct board_tables tables = {
 	"PRIMARY KEY (principal, sha)){rowless};"
 	"CREATE TABLE IF NOT EXISTS manifest (principal TEXT NOT NULL, sha TEXT NOT NULL, "
 	"made BIGINT NOT NULL, PRIMARY KEY (principal, sha)){rowless};"
+	"CREATE INDEX IF NOT EXISTS pack_name ON pack (name);"
+	"CREATE INDEX IF NOT EXISTS manifest_sha ON manifest (sha);"
 	"CREATE TABLE IF NOT EXISTS dropped (name TEXT PRIMARY KEY, principal TEXT NOT NULL, "
 	"since BIGINT NOT NULL){rowless};",
 	.last = "dropped",

@@ -10,6 +10,7 @@
 #ifndef RYE_PACK_PACK_H
 #define RYE_PACK_PACK_H
 
+#include "base/id.h"
 #include "base/sha.h"
 #include "buf.h"
 
@@ -168,6 +169,33 @@ struct depot_used {
 };
 int depot_used(struct depot *depot, const char *principal, struct depot_used *ret,
 	       struct rye_err *err);
+
+/*
+ * depot_gc.c: what no manifest needs goes. A manifest is needed when `roots` names it, or when it was kept or
+ * touched less than new_s ago. So are blobs that were taken, or told to be there, and packs that were taken, in that
+ * time. Rows go at once, in one transaction for each pack; a pack of which less than half is needed is written
+ * anew; objects are deleted once their rows have been gone for gone_s. Other processes may use the depot meanwhile.
+ */
+struct depot_gc {
+	int64_t new_s, gone_s;
+	bool dry; /* only tells what it would do */
+	int (*roots)(void *arg, const char *principal, rye_name_fn fn, void *fn_arg,
+		     struct rye_err *err);
+	void *arg;
+};
+struct depot_freed {
+	int64_t bytes; /* of the principal's limit */
+	int64_t packs, rewritten, blobs, manifests; /* that went; packs that were written anew */
+	int64_t objects; /* of the store, that were deleted */
+};
+/* Adds to *ret. */
+int depot_gc(struct depot *depot, const char *principal, const struct depot_gc *ask,
+	     struct depot_freed *ret, struct rye_err *err);
+/* Objects that no row ever named, of whichever principal, and those of principals that have gone. */
+int depot_gc_rest(struct depot *depot, const struct depot_gc *ask, struct depot_freed *ret,
+		  struct rye_err *err);
+/* All that have something there. */
+int depot_principals(struct depot *depot, rye_name_fn fn, void *arg, struct rye_err *err);
 
 /* depot_manifest.c. base: one whose blobs are known to be there, or NULL. RYE_NOT_FOUND: a path's are not. */
 int depot_whole(struct depot *depot, const char *principal, const struct manifest *manifest,

@@ -80,4 +80,45 @@ int depot_undrop(struct board *index, const char *object, struct rye_err *err);
 void depot_lose(struct depot *depot, const char *principal, const struct digest *sha,
 		const char *pack);
 
+/* digest_set.c: begins with zeros. */
+struct digest_set {
+	struct digest *v;
+	size_t n, room;
+};
+bool digest_set_has(const struct digest_set *set, const struct digest *digest);
+int digest_set_add(struct digest_set *set, const struct digest *digest, bool *ret_new,
+		   struct rye_err *err);
+void digest_set_done(struct digest_set *set);
+
+/* depot_mark.c: what a principal needs. */
+struct depot_mark {
+	struct depot *depot;
+	const char *principal;
+	const struct depot_gc *ask;
+	int64_t now; /* when it began: DEPOT_NOW */
+	struct digest_set blobs, lists, manifests;
+	struct rye_buf waiting;
+	bool roots; /* those that wait are roots */
+};
+int depot_mark(struct depot_mark *mark, struct rye_err *err);
+/* And those manifests that were kept since then. */
+int depot_mark_new(struct depot_mark *mark, int64_t since, struct rye_err *err);
+/* In a transaction that holds the principal: was no other one kept since it began? Then what is not marked may go. */
+int depot_mark_fresh(const struct depot_mark *mark, struct board *index, bool *ret,
+		     struct rye_err *err);
+void depot_mark_done(struct depot_mark *mark);
+
+/* depot_sweep.c: packs, by what is marked. */
+int depot_sweep(struct depot_mark *mark, struct depot_freed *freed, struct rye_err *err);
+/*
+ * fn, whose first member is a struct sweep, in a transaction that holds the principal, nothing being needed that is not
+ * marked; what was kept meanwhile is marked first.
+ */
+struct sweep {
+	struct depot_mark *mark;
+	bool again; /* fn is not to be called: something is to be marked */
+	board_work_fn fn;
+};
+int depot_swept(struct sweep *sweep, struct rye_err *err);
+
 #endif

@@ -264,5 +264,5 @@ int remote_push(const struct item_env *env, const struct remote *remote, struct 
 		r = rye_wrap(err, "%s", remote->name);
 	}
 	push_done(&push);
-	return r;
+	return r == -(int)RYE_BUDGET ? remote_full(env, remote, err) : r;
 }

@@ -108,6 +108,15 @@ int remote_enter(const struct item_env *env, const char *name, const char *url, 
 /* Takes it out again. 1: done; 0: it is not there; RYE_STATE: written so that a person has to. */
 int remote_leave(const struct item_env *env, const char *name, struct rye_err *err);
 
+/*
+ * remote_gc.c: what lies there and is needed no more goes; dry: is only told. *ret: {freed, used, limit, packs, rewritten,
+ * blobs, manifests, objects, dry_run}, in bytes and numbers; a new reference.
+ */
+int remote_gc(const struct remote *remote, struct conn *conn, bool dry, json_t **ret,
+	      struct rye_err *err);
+/* Of a RYE_BUDGET of a push: how much is used there, and what would give room. Connects anew. */
+int remote_full(const struct item_env *env, const struct remote *remote, struct rye_err *err);
+
 /* In the state directory of a remote: the manifest of the last push, as text. */
 #define PUSH_LAST "manifest"
 

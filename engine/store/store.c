@@ -5,6 +5,8 @@
  */
 #include "store/store_inner.h"
 
+#include "str.h"
+
 #include <string.h>
 
 static const struct store_ops *const stores[] = { &store_dir };
@@ -84,4 +86,28 @@ int store_del(struct store *store, const char *name, struct rye_err *err)
 	int r = store_name_check(name, err);
 
 	return r ? r : store->ops->del(store->own, name, err);
+}
+
+/* A name that is nothing's digest. */
+#define TRY_NAME "packs/00/00"
+
+int store_try(const char *where, struct rye_err *err)
+{
+	static const char bytes[] = "ryefs";
+	const struct store_range range = { TRY_NAME, 0, STORE_WHOLE };
+	auto_buf struct rye_buf back = RYE_BUF_INIT;
+	struct store *store;
+	int r = store_open(where, &store, err);
+
+	if (r)
+		return r;
+	r = store_put(store, TRY_NAME, SPAN(bytes), err);
+	if (!r)
+		r = store_get(store, &range, &back, err);
+	if (!r && !span_eq(buf_span(&back), bytes))
+		r = rye_fail(err, RYE_IO, "store %s: what was put there comes back changed", where);
+	if (!r)
+		r = store_del(store, TRY_NAME, err);
+	store_close(store);
+	return r;
 }

@@ -22,6 +22,8 @@ struct store;
 /* where: "dir:PATH" or an absolute path, a directory that is made for its owner alone. */
 int store_open(const char *where, struct store **ret, struct rye_err *err);
 void store_close(struct store *store); /* NULL is fine */
+/* Can an object be put there, got back and deleted? What is wrong is told to be mended. */
+int store_try(const char *where, struct rye_err *err);
 
 /*
  * Names are of [0-9a-z/.-], relative, without "." and ".." and without an empty part: RYE_INVALID else. A name

@@ -130,6 +130,9 @@ static int walk_entry(struct dir_walk *walk, int fd, const char *name, int level
 	    fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
 	memcpy(walk->name + before, name, len + 1);
+	/* of a process that was killed while it wrote an object */
+	if (io_is_left(fd, name, true))
+		return 0;
 	if (S_ISREG(st.st_mode)) {
 		const struct store_object object = { walk->name, (uint64_t)st.st_size,
 						     st.st_mtim.tv_sec };

@@ -25,10 +25,7 @@
 
 static int tree_depot(const struct errand *errand, struct depot **ret, struct rye_err *err)
 {
-	char store[PATH_MAX + 16];
-
-	snprintf(store, sizeof(store), "%s/store", errand->worker->node->path);
-	return depot_open(store, ret, err);
+	return node_depot(errand->worker->node, ret, err);
 }
 
 /* The run's own directory, and what is above it. */

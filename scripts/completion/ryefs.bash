@@ -85,9 +85,9 @@ _ryefs() {
       link) shared+=" --client --each" ;;
       mv) shared+=" --dry-run --space" ;;
       new) shared+=" --dry-run --lang --space" ;;
-      node) shared+=" --as --dir --owner --stdio --http --port" ;;
+      node) shared+=" --as --dir --dry-run --owner --stdio --http --port" ;;
       rm) shared+=" --dry-run --space --yes" ;;
-      remote) shared+=" --again --force --yes" ;;
+      remote) shared+=" --again --dry-run --force --yes" ;;
       search) shared+=" --limit" ;;
       sign) shared+=" --all --force --interactive --space --take-over" ;;
       skill) shared+=" --as --check --expect --frozen --signer --space --with-deps --yes" ;;
@@ -113,7 +113,7 @@ _ryefs() {
     list | doctor | keys) ;;
     node)
       if [ "$cword" = 2 ]; then
-        COMPREPLY=($(compgen -W "init admit list remove" -- "$cur"))
+        COMPREPLY=($(compgen -W "init admit list remove gc" -- "$cur"))
       elif [[ ${words[2]} == init ]]; then
         COMPREPLY=($(compgen -d -- "$cur"))
       elif [[ $cword = 3 ]]; then
@@ -122,7 +122,7 @@ _ryefs() {
       ;;
     remote)
       if [ "$cword" = 2 ]; then
-        COMPREPLY=($(compgen -W "list add status push diff pull rm" -- "$cur"))
+        COMPREPLY=($(compgen -W "list add status push diff pull gc rm" -- "$cur"))
       elif [[ $cword = 3 && ${words[2]} != list ]]; then
         COMPREPLY=($(compgen -W "$(_ryefs_member name remote list)" -- "$cur"))
       fi

@@ -54,8 +54,8 @@ complete -c ryefs -n '__ryefs_verb completion' -fa 'bash fish zsh'
 complete -c ryefs -n '__ryefs_verb diff edit execute fetch log mv rm sign verify watch' -fa '(__ryefs_refs)'
 complete -c ryefs -n '__ryefs_verb mcp' -fa 'serve add list refresh remove (__ryefs_member name mcp list)'
 complete -c ryefs -n '__ryefs_verb new' -fa 'tool directive knowledge graph http mcp'
-complete -c ryefs -n '__ryefs_verb node' -fa 'init admit list remove (__ryefs_member fingerprint node list)'
-complete -c ryefs -n '__ryefs_verb remote' -fa 'list add status push diff pull rm (__ryefs_member name remote list)'
+complete -c ryefs -n '__ryefs_verb node' -fa 'init admit list remove gc (__ryefs_member fingerprint node list)'
+complete -c ryefs -n '__ryefs_verb remote' -fa 'list add status push diff pull gc rm (__ryefs_member name remote list)'
 complete -c ryefs -n '__ryefs_verb secret' -fa 'set list rm (__ryefs_member name secret list)'
 complete -c ryefs -n '__ryefs_verb untrust' -fa '(__ryefs_member fingerprint keys)'
 complete -c ryefs -n '__ryefs_verb umount' -fa "(awk '/ - fuse\.ryefs / {print \$5}' /proc/self/mountinfo)"
@@ -99,6 +99,7 @@ complete -c ryefs -n '__ryefs_verb remote' -s f -l force -d 'push over another p
 complete -c ryefs -n '__ryefs_verb sign' -s f -l force
 complete -c ryefs -n '__ryefs_verb sign' -s i -l interactive
 complete -c ryefs -n '__ryefs_verb sign' -l take-over
+complete -c ryefs -n '__ryefs_verb node remote' -s n -l dry-run -d 'gc: say what would go'
 complete -c ryefs -n '__ryefs_verb mv rm' -s n -l dry-run -d 'say what would be done'
 complete -c ryefs -n '__ryefs_verb new' -s n -l dry-run -d 'print the text alone'
 complete -c ryefs -n '__ryefs_verb new' -l lang -xa 'python shell javascript typescript yaml perl'

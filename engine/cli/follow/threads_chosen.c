@@ -20,25 +20,17 @@
 
 /* ---- times ---- */
 
-static const struct {
-	char letter;
-	int64_t seconds;
-} ago_units[] = { { 's', 1 }, { 'm', MINUTE }, { 'h', HOUR }, { 'd', DAY }, { 'w', 7 * DAY } };
-
 /* "2h" and the like, in seconds; exit status. */
 static int ago_read(struct cli *cli, const char *option, const char *text, int64_t *ret)
 {
-	char *end;
-	long n = strtol(text, &end, 10);
+	bool number = *text && !text[strspn(text, "0123456789")];
 	auto_free char *mend = NULL;
 
-	for (size_t i = 0; i < ARRAY_SIZE(ago_units) && n > 0 && n < 100000; i++) {
-		if (*end != ago_units[i].letter || end[1])
-			continue;
-		*ret = n * ago_units[i].seconds;
+	*ret = clock_age_read(text);
+	if (*ret > 0)
 		return CLI_OK;
-	}
-	mend = cli_retyped(cli, "threads", text, !*end && n > 0 ? "1d" : "2h");
+	mend = cli_retyped(cli, "threads", text,
+			   number && strtol(text, NULL, 10) > 0 ? "1d" : "2h");
 	return cli_complain(cli, CLI_USAGE, mend,
 			    "%s takes a number with s, m, h, d or w, as in 2h: \"%s\" is none",
 			    option, text);

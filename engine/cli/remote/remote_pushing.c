@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ryefs remote push, diff, pull: the project's files to a remote, what differs, what a run has changed there. */
+/* ryefs remote push, diff, pull, gc: the project's files to a remote, what differs, what a run has changed there. */
 #include "cli/remote/remote_words.h"
 
 #include "api/api.h"
@@ -110,4 +110,19 @@ int remote_pull_word(struct cli *cli)
 	if (remote_pull_left(pushing.env, &pushing.remote, pushing.link.conn, cli->argv[2], &err))
 		return cli_fail(cli, &err, NULL);
 	return out_success(cli, "id", cli->argv[2], NULL);
+}
+
+int remote_gc_word(struct cli *cli)
+{
+	auto_pushing struct pushing pushing = { .env = NULL };
+	auto_json json_t *doc = NULL;
+	struct rye_err err = { 0 };
+	int status = pushing_open(cli, &pushing);
+
+	if (status != CLI_OK)
+		return status;
+	if (remote_gc(&pushing.remote, pushing.link.conn, cli->opt.dry_run, &doc, &err))
+		return cli_fail(cli, &err, NULL);
+	out_gc(cli, pushing.remote.name, doc);
+	return CLI_OK;
 }

@@ -16,6 +16,9 @@ int node_init_word(struct cli *cli);
 int node_admit_word(struct cli *cli);
 int node_list_word(struct cli *cli);
 int node_remove_word(struct cli *cli);
+int node_gc_word(struct cli *cli);
+/* What a collection of garbage has come to (node_collecting.c). */
+void out_gc(const struct cli *cli, const char *name, json_t *doc);
 /* ryefs node --stdio [DIR], --http [DIR] (node_listening.c) */
 int node_stdio(struct cli *cli);
 int node_http(struct cli *cli);
@@ -26,6 +29,7 @@ int remote_status_word(struct cli *cli);
 int remote_push_word(struct cli *cli);
 int remote_diff_word(struct cli *cli);
 int remote_pull_word(struct cli *cli);
+int remote_gc_word(struct cli *cli);
 int remote_rm_word(struct cli *cli);
 
 #endif

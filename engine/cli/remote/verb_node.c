@@ -97,6 +97,7 @@ int verb_node(struct cli *cli)
 		{ "admit", node_admit_word, 1, -1, "admit KEY [NAME=VALUE...]" },
 		{ "list", node_list_word, 0, 0, "list" },
 		{ "remove", node_remove_word, 1, 1, "remove FINGERPRINT" },
+		{ "gc", node_gc_word, 0, 1, "gc [DIR]" },
 	};
 
 	if (cli->opt.stdio && cli->argc > 1)
@@ -110,7 +111,8 @@ int verb_node(struct cli *cli)
 	if (cli->opt.http)
 		return node_http(cli);
 	if (!cli->argc)
-		return cli_complain(cli, CLI_USAGE, "ryefs node --help",
-				    "wanted is init, admit, list or remove, or --stdio or --http");
+		return cli_complain(
+			cli, CLI_USAGE, "ryefs node --help",
+			"wanted is init, admit, list, remove or gc, or --stdio or --http");
 	return cli_words(cli, words, ARRAY_SIZE(words));
 }

@@ -15,6 +15,7 @@ int verb_remote(struct cli *cli)
 		{ "push", remote_push_word, 1, 1, "push NAME" },
 		{ "diff", remote_diff_word, 1, 1, "diff NAME" },
 		{ "pull", remote_pull_word, 2, 2, "pull NAME ID" },
+		{ "gc", remote_gc_word, 1, 1, "gc NAME" },
 		{ "rm", remote_rm_word, 1, 1, "rm NAME" },
 	};
 

@@ -195,12 +195,13 @@ static const struct cli_verb verbs[] = {
 	  .run = verb_new },
 	{ .name = "node",
 	  .usage = "init [DIR] [NAME=VALUE...] | admit KEY [NAME=VALUE...] | list |\n"
-		   "       remove FINGERPRINT | --stdio [DIR] | --http [DIR]",
+		   "       remove FINGERPRINT | gc [DIR] | --stdio [DIR] | --http [DIR]",
 	  .help = "let other machines' runs come here: a directory, its keys, who may",
 	  .more = "It needs no root and opens no port: ssh starts ryefs node --stdio. --http is for a\n"
 		  "proxy that speaks TLS. KEY is the fingerprint of a key that has asked, or a file. NAME is\n"
 		  "allow, signers, env, jobs, queued, bytes, push, seconds, spend_month or expires; of\n"
-		  "init board or labels. It lies in ~/.local/share/ryefs/node, or where $RYE_NODE says.",
+		  "init board, store, labels, keep_new, keep_gone or keep_runs. gc frees what no push of\n"
+		  "late and no run needs. It lies in ~/.local/share/ryefs/node, or where $RYE_NODE says.",
 	  .examples = "ryefs node init",
 	  .max = -1,
 	  .seek = "ryefs node list",
@@ -213,13 +214,14 @@ static const struct cli_verb verbs[] = {
 	  .traits = CLI_HIDDEN,
 	  .run = verb_node_work },
 	{ .name = "remote",
-	  .usage = "[list] | add NAME [URL [PROJECT]] | status [NAME] | push|rm NAME",
+	  .usage = "[list] | add NAME [URL [PROJECT]] | status [NAME] | push|gc|rm NAME",
 	  .help = "other machines that runs may go to: see, pin, ask and forget them",
 	  .more = "add shows the key that answers at URL, asks, and pins it in your user space; a NAME\n"
 		  "that is not configured is written to your remotes/remotes. URL is\n"
 		  "ssh://[USER@]HOST[:PORT][/DIR], https://HOST or command:PROGRAM ARG... . --again looks anew.\n"
 		  "list reads files alone; status connects. push sends what has changed of this project:\n"
-		  "what push: of the remote names, else what git would add; never keys and .env*.",
+		  "what push: of the remote names, else what git would add; never keys and .env*.\n"
+		  "gc frees what lies there and is needed no more.",
 	  .examples = "ryefs remote list",
 	  .max = -1,
 	  .seek = "ryefs remote list",
