@@ -201,14 +201,57 @@ static int take_back(void *arg, struct board *index, struct rye_err *err)
 	return r ? r : depot_drop_pack(index, what->principal, what->name, NULL, err);
 }
 
+/* A pack on its way into the store, on a belt. */
+struct storing {
+	struct store *store;
+	struct rye_span pack;
+};
+
+static int store_pack(void *arg, void *what, struct rye_err *err)
+{
+	const struct storing *storing = arg;
+
+	return store_put(storing->store, what, storing->pack, err);
+}
+
+/*
+ * Verified while it is written and synced, which takes as long. What turns out to be bad is no other one's: a
+ * pack that was taken has the same name and bytes only if it is as good.
+ */
+static int check_and_store(struct depot *depot, struct rye_span pack, const struct taking *what,
+			   struct rye_err *err)
+{
+	struct storing storing = { depot->store, pack };
+	const struct belt_ask ask = { store_pack, free, &storing, PACK_MAX };
+	auto_belt struct belt *belt = belt_new(&ask);
+	auto_free char *copy = NULL;
+	int r;
+
+	copy = strdup(what->object);
+	if (!belt || !copy)
+		return rye_fail(err, RYE_IO, "pack: out of memory");
+	r = belt_put(belt, steal(&copy), pack.len, err);
+	if (r)
+		return r;
+	r = pack_check(pack, what->places, what->n, err);
+	if (!r)
+		return belt_drain(belt, err);
+	if (!belt_drain(belt, NULL))
+		store_del(depot->store, what->object, NULL);
+	return r;
+}
+
 int depot_take(struct depot *depot, const char *principal, struct rye_span pack, int64_t limit,
 	       struct rye_err *err)
 {
 	auto_free struct pack_place *places = NULL;
 	struct taking what = { .principal = principal, .bytes = (int64_t)pack.len, .limit = limit };
+	struct rye_err mine = { 0 };
 	struct digest name;
-	int r = pack_verify(pack, &places, &what.n, &name, err);
+	int r;
 
+	err = err ? err : &mine;
+	r = pack_places(pack, &places, &what.n, &name, err);
 	if (r)
 		return r;
 	what.places = places;
@@ -217,7 +260,7 @@ int depot_take(struct depot *depot, const char *principal, struct rye_span pack,
 	r = board_transaction(depot->index, take_open, &what, err);
 	if (r)
 		return r;
-	r = store_put(depot->store, what.object, pack, err);
+	r = check_and_store(depot, pack, &what, err);
 	if (r) {
 		board_transaction(depot->index, take_back, &what, NULL);
 		return r;

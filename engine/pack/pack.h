@@ -47,6 +47,25 @@ static inline bool digest_is(const struct digest *a, const struct digest *b)
 	return !memcmp(a->bytes, b->bytes, SHA_LEN);
 }
 
+/* ---- belts ---- */
+
+/* belt.c: a thread beside the caller's that does fn to each thing in turn and then drops it. */
+struct belt;
+struct belt_ask {
+	int (*fn)(void *arg, void *what, struct rye_err *err); /* what fails is the last one done */
+	void (*drop)(void *what);
+	void *arg;
+	size_t most; /* bytes that may wait, or one thing */
+};
+struct belt *belt_new(const struct belt_ask *ask); /* NULL: out of memory */
+/* Takes it over. How a thing that was put before went: its code and sentence. */
+int belt_put(struct belt *belt, void *what, size_t bytes, struct rye_err *err);
+/* Until all are done; then what they touched is the caller's. */
+int belt_drain(struct belt *belt, struct rye_err *err);
+void belt_free(struct belt *belt); /* what waits is dropped; NULL is fine */
+DEFINE_AUTO(auto_belt_, struct belt *, belt_free)
+#define auto_belt __attribute__((cleanup(auto_belt_)))
+
 /* ---- packs ---- */
 
 /* Where a blob lies: in which frame of a pack, and where in that when it is unpacked. */
@@ -74,7 +93,10 @@ int packer_end(struct packer *packer, struct rye_buf *ret, struct digest *ret_na
 /* pack_read.c. All of its places; only they are looked at, and the digest, not the frames. */
 int pack_places(struct rye_span pack, struct pack_place **ret, size_t *ret_n,
 		struct digest *ret_name, struct rye_err *err);
-/* The same, and every blob was unpacked and has its digest. */
+/* Every blob at those places is unpacked, and has its digest. */
+int pack_check(struct rye_span pack, const struct pack_place *places, size_t n,
+	       struct rye_err *err);
+/* Both. */
 int pack_verify(struct rye_span pack, struct pack_place **ret, size_t *ret_n,
 		struct digest *ret_name, struct rye_err *err);
 /* The blob out of the bytes of its frame, added to *ret. RYE_IO: it is not what its digest says. */

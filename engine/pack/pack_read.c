@@ -173,16 +173,13 @@ int pack_unpack(struct rye_span frame, const struct pack_place *place, struct ry
 	return ret->failed ? pack_bad(err, "out of memory") : 0;
 }
 
-int pack_verify(struct rye_span pack, struct pack_place **ret, size_t *ret_n,
-		struct digest *ret_name, struct rye_err *err)
+int pack_check(struct rye_span pack, const struct pack_place *places, size_t n, struct rye_err *err)
 {
 	auto_buf struct rye_buf room = RYE_BUF_INIT;
-	auto_free struct pack_place *places = NULL;
 	struct rye_span raw = { "", 0 };
 	struct rye_span blob;
 	uint32_t open = 0; /* offset of the frame that is unpacked; none begins at 0 */
-	size_t n;
-	int r = pack_places(pack, &places, &n, ret_name, err);
+	int r = 0;
 
 	for (size_t i = 0; !r && i < n; i++) {
 		const struct pack_place *p = &places[i];
@@ -195,6 +192,18 @@ int pack_verify(struct rye_span pack, struct pack_place **ret, size_t *ret_n,
 		if (!r)
 			r = frame_blob(raw, p, &blob, err);
 	}
+	return r;
+}
+
+int pack_verify(struct rye_span pack, struct pack_place **ret, size_t *ret_n,
+		struct digest *ret_name, struct rye_err *err)
+{
+	auto_free struct pack_place *places = NULL;
+	size_t n;
+	int r = pack_places(pack, &places, &n, ret_name, err);
+
+	if (!r)
+		r = pack_check(pack, places, n, err);
 	if (r)
 		return r;
 	*ret = steal(&places);

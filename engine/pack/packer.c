@@ -8,8 +8,8 @@
 #include <endian.h>
 #include <zstd.h>
 
-/* 1 is a tenth bigger, higher ones cost more than they gain. */
-#define PACK_LEVEL 3
+/* 3 makes packs that are 3 % (words) to 7 % (sources) smaller and takes half as long again. */
+#define PACK_LEVEL 1
 
 struct packer {
 	ZSTD_CCtx *zstd;
@@ -148,9 +148,11 @@ int packer_end(struct packer *packer, struct rye_buf *ret, struct digest *ret_na
 	packer_number(pack, packer->n_blobs);
 	*ret_name = digest_of(buf_span(pack));
 	buf_add(pack, (const char *)ret_name->bytes, SHA_LEN);
-	buf_addspan(ret, buf_span(pack));
-	if (packer_failed(packer) || ret->failed)
+	if (packer_failed(packer))
 		return rye_fail(err, RYE_IO, "pack: out of memory");
+	buf_done(ret);
+	*ret = *pack;
+	*pack = RYE_BUF_INIT;
 	packer_clear(packer);
 	return 0;
 }

@@ -34,6 +34,9 @@ struct push {
 	struct snapshot *snapshot;
 	struct snapshot_blobs blobs;
 	unsigned char *there; /* a bit for each blob */
+	struct packing *packing;
+	size_t blobs_new; /* that were packed */
+	/* of the thread that sends packs, until packing is flushed */
 	size_t packs;
 	uint64_t sent; /* bytes of packs and manifest */
 	int64_t number; /* afterwards */
@@ -54,22 +57,18 @@ static void recall(struct push *push)
 		manifest_free(last);
 }
 
+/* On the belt that sends. */
 static int send_pack(void *arg, struct rye_span pack, struct rye_err *err)
 {
 	struct push *push = arg;
-	int r = push_bytes(push->conn, FRAME_PACK, conn_stream(push->conn), pack, err);
+	int r;
 
+	if (!push->packs)
+		io_replace_at(push->dir, PUSH_MARK, SPAN(""), 0600);
+	r = push_bytes(push->conn, FRAME_PACK, conn_stream(push->conn), pack, err);
 	push->packs++;
 	push->sent += pack.len;
 	return r ? r : push_answers(push->conn, 0, NULL, err);
-}
-
-static int send_packs(struct push *push, struct rye_err *err)
-{
-	const struct snapshot_pack what = { push->snapshot, &push->blobs, push->there, send_pack,
-					    push };
-
-	return snapshot_pack(&what, err);
 }
 
 static int send_manifest(struct push *push, struct rye_err *err)
@@ -137,32 +136,60 @@ static int check_head(const struct push *push, struct rye_err *err)
 			(long long)push->head.number, push->remote->name);
 }
 
-/* all: ask for every blob, whatever is known. */
-static int send_all(struct push *push, bool all, struct rye_err *err)
+static int pack_begin(struct push *push, const struct manifest *base, struct rye_err *err)
 {
-	bool ask = all || push->head.holes || faccessat(push->dir, PUSH_MARK, F_OK, 0) == 0 ||
-		   (push->head.number && !push->last);
+	push->packing = memory_note(packing_new(base, send_pack, push));
+	return push->packing ? 0 : memory_fail(err);
+}
+
+static void pack_done(struct push *push)
+{
+	push->blobs_new += push->packing ? packing_count(push->packing) : 0;
+	packing_free(steal(&push->packing));
+}
+
+/* Is it not known which blobs are there? */
+static bool asks(const struct push *push)
+{
+	return push->head.holes || faccessat(push->dir, PUSH_MARK, F_OK, 0) == 0 ||
+	       (push->head.number && !push->last);
+}
+
+/* What has not been packed while files were read. base: whose blobs are there. */
+static int send_rest(struct push *push, const struct manifest *base, bool ask, struct rye_err *err)
+{
 	int r;
 
 	snapshot_blobs_done(&push->blobs);
-	r = snapshot_blobs(push->snapshot, all || push->head.holes ? NULL : push->last,
-			   &push->blobs, err);
+	r = snapshot_blobs(push->snapshot, base, &push->blobs, err);
 	if (r)
 		return r;
 	free(push->there);
 	push->there = memory_note(calloc(1, push->blobs.n / 8 + 1));
 	if (!push->there)
 		return memory_fail(err);
-	if (ask || push->blobs.pieces)
-		r = push_asked(push->conn, &push->blobs, push->there, err);
-	if (!r && push->blobs.n)
-		io_replace_at(push->dir, PUSH_MARK, SPAN(""), 0600);
+	if (ask || push->blobs.pieces) {
+		/* one thread hears answers */
+		r = packing_flush(push->packing, err);
+		if (!r)
+			r = push_asked(push->conn, &push->blobs, push->there, err);
+	}
 	if (!r)
-		r = send_packs(push, err);
+		r = snapshot_pack(push->snapshot, &push->blobs, push->there, push->packing, err);
 	return r ? r : send_manifest(push, err);
 }
 
-static int push_differences(struct push *push, struct rye_err *err)
+/* Every blob is asked for, whatever is known. */
+static int send_all(struct push *push, struct rye_err *err)
+{
+	int r;
+
+	pack_done(push);
+	r = pack_begin(push, NULL, err);
+	return r ? r : send_rest(push, NULL, true, err);
+}
+
+static int push_differences(struct push *push, bool ask, struct rye_err *err)
 {
 	int r;
 
@@ -172,11 +199,14 @@ static int push_differences(struct push *push, struct rye_err *err)
 		return 0;
 	}
 	r = check_head(push, err);
+	if (!r && !push->packing)
+		r = pack_begin(push, NULL, err);
 	if (!r)
-		r = send_all(push, false, err);
+		r = send_rest(push, push->head.holes ? NULL : push->last, ask, err);
 	/* something that was thought to be there is not */
 	if (r == -RYE_NOT_FOUND || r == -RYE_IO)
-		r = send_all(push, true, err);
+		r = send_all(push, err);
+	pack_done(push);
 	return r;
 }
 
@@ -195,24 +225,22 @@ int remote_pushed(const struct item_env *env, const char *name, json_t **ret, st
 
 static json_t *push_doc(const struct push *push)
 {
-	size_t n = 0;
 	char sha[SHA_HEX];
 
-	for (size_t i = 0; i < push->blobs.n; i++)
-		n += !(push->there[i / 8] & 1 << i % 8);
 	digest_hex(&push->snapshot->manifest->name, sha);
 	return json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:O}", "remote",
 			 push->remote->name, "project", push->remote->project, "manifest", sha,
 			 "number", (json_int_t)push->number, "files",
 			 (json_int_t)push->snapshot->manifest->n, "bytes",
 			 (json_int_t)push->snapshot->bytes, "hashed",
-			 (json_int_t)push->snapshot->hashed, "new_blobs", (json_int_t)n, "packs",
-			 (json_int_t)push->packs, "sent", (json_int_t)push->sent, "refused",
-			 push->snapshot->refused);
+			 (json_int_t)push->snapshot->hashed, "new_blobs",
+			 (json_int_t)push->blobs_new, "packs", (json_int_t)push->packs, "sent",
+			 (json_int_t)push->sent, "refused", push->snapshot->refused);
 }
 
 static void push_done(struct push *push)
 {
+	packing_free(push->packing);
 	manifest_free(push->last);
 	snapshot_blobs_done(&push->blobs);
 	snapshot_free(push->snapshot);
@@ -223,18 +251,25 @@ static void push_done(struct push *push)
 
 static int push_run(struct push *push, const struct item_env *env, struct rye_err *err)
 {
-	const struct snapshot_ask ask = { .project = env->spaces->v[0].root,
-					  .rules = push->remote->push,
-					  .cache_dir = push->dir,
-					  .cache = PUSH_STAT };
-	int r = snapshot_make(&ask, &push->snapshot, err);
+	struct snapshot_ask what = { .project = env->spaces->v[0].root,
+				     .rules = push->remote->push,
+				     .cache_dir = push->dir,
+				     .cache = PUSH_STAT };
+	int r = push_heads(push->conn, push->remote->project, &push->head, err);
+	bool ask;
 
-	if (!r)
-		r = push_heads(push->conn, push->remote->project, &push->head, err);
 	if (r)
 		return r;
 	recall(push);
-	r = push_differences(push, err);
+	ask = asks(push);
+	/* else what is read is what is missing there, and is sent while more is read */
+	if (!ask)
+		r = pack_begin(push, push->last, err);
+	what.packing = push->packing;
+	if (!r)
+		r = snapshot_make(&what, &push->snapshot, err);
+	if (!r)
+		r = push_differences(push, ask, err);
 	if (!r)
 		remember(push);
 	return r;

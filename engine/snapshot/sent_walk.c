@@ -55,9 +55,23 @@ static bool walk_name(struct sent_walker *walker, int dir, const char *name)
 	return S_ISDIR(st.st_mode);
 }
 
-static int walk_one(struct sent_walker *walker, int dir, const char *name, size_t before, int depth,
-		    struct rye_err *err)
+/* The same, as the directory says it; what it does not say is asked for. */
+static bool walk_entry_name(struct sent_walker *walker, int dir, const struct dirent *entry)
 {
+	bool takes = entry->d_type == DT_REG || entry->d_type == DT_LNK;
+
+	if (entry->d_type == DT_DIR)
+		return true;
+	if (!takes)
+		return walk_name(walker, dir, entry->d_name);
+	sent_add(walker->sent, walker->path);
+	return false;
+}
+
+static int walk_one(struct sent_walker *walker, int dir, const struct dirent *entry, size_t before,
+		    int depth, struct rye_err *err)
+{
+	const char *name = entry->d_name;
 	size_t len = strlen(name) + before + (before > 0);
 	int fd;
 
@@ -71,7 +85,7 @@ static int walk_one(struct sent_walker *walker, int dir, const char *name, size_
 	}
 	snprintf(walker->path + before, sizeof(walker->path) - before, "%s%s", before ? "/" : "",
 		 name);
-	if (!walk_name(walker, dir, name))
+	if (!walk_entry_name(walker, dir, entry))
 		return 0;
 	/* .ai has its own rules, and what is never sent is not looked at */
 	if (!strcmp(walker->path, ".ai") || !strcmp(walker->path, ".git"))
@@ -105,7 +119,7 @@ static int walk_into(struct sent_walker *walker, int fd, size_t len, int depth, 
 		return rye_fail(err, RYE_IO, "out of memory");
 	}
 	while (!r && walker->sent->n <= SENT_MAX && (entry = readdir(dir)))
-		r = walk_one(walker, dirfd(dir), entry->d_name, len, depth, err);
+		r = walk_one(walker, dirfd(dir), entry, len, depth, err);
 	return r;
 }
 

@@ -21,6 +21,7 @@ struct snapshot_ask {
 	const json_t *rules;
 	int cache_dir; /* where `cache` is kept; -1: nowhere, every file is read */
 	const char *cache; /* a file: what each file's digest was, by inode, size and times */
+	struct packing *packing; /* takes what was read, unless it is big; or NULL */
 };
 
 /* sent.c, sent_walk.c, sent_git.c: which files. */
@@ -52,6 +53,11 @@ struct snapshot {
 	json_t *refused; /* [{path, reason}] */
 	size_t hashed; /* files that were read, the others being as they were */
 	uint64_t bytes; /* of all files */
+	struct snapshot_list {
+		struct digest sha;
+		struct rye_blob *text;
+	} * lists; /* of pieces of the big files that were read, n of them */
+	size_t n_lists;
 };
 int snapshot_make(const struct snapshot_ask *ask, struct snapshot **ret, struct rye_err *err);
 void snapshot_free(struct snapshot *snapshot); /* NULL is fine */
@@ -78,17 +84,31 @@ void snapshot_blobs_done(struct snapshot_blobs *blobs);
 int snapshot_blobs(const struct snapshot *snapshot, const struct manifest *base,
 		   struct snapshot_blobs *ret, struct rye_err *err);
 
-/* snapshot_pack.c: packs of those that `skip` has no bit of; fn gets each when it is full. */
-typedef int (*snapshot_pack_fn)(void *arg, struct rye_span pack, struct rye_err *err);
-struct snapshot_pack {
-	const struct snapshot *snapshot;
-	const struct snapshot_blobs *blobs;
-	const unsigned char *skip; /* a bit for each; NULL: none */
-	snapshot_pack_fn fn;
-	void *arg;
-};
-/* RYE_BUSY: a file is not what it was when the snapshot was made. */
-int snapshot_pack(const struct snapshot_pack *what, struct rye_err *err);
+/*
+ * packing.c: blobs become packs beside the thread that reads them: one thread compresses, one gives each pack
+ * that is full to fn. What base has, or was taken before, is not taken.
+ */
+typedef int (*packing_fn)(void *arg, struct rye_span pack, struct rye_err *err);
+struct packing;
+struct packing *packing_new(const struct manifest *base, packing_fn fn,
+			    void *arg); /* NULL: out of memory */
+/* The bytes of that digest, of at most BLOB_MAX. What went wrong with one before is told. */
+int packing_take(struct packing *packing, const struct digest *sha, struct rye_span bytes,
+		 struct rye_err *err);
+bool packing_has(const struct packing *packing, const struct digest *sha);
+size_t packing_count(const struct packing *packing); /* that were taken */
+/* Until fn has had all of it; it is not called then before more is taken. */
+int packing_flush(struct packing *packing, struct rye_err *err);
+void packing_free(struct packing *packing); /* NULL is fine */
+DEFINE_AUTO(auto_packing_, struct packing *, packing_free)
+#define auto_packing __attribute__((cleanup(auto_packing_)))
+
+/*
+ * snapshot_pack.c: those that `skip` has no bit of; their bytes are read once more. RYE_BUSY: a file is not what it
+ * was when the snapshot was made.
+ */
+int snapshot_pack(const struct snapshot *snapshot, const struct snapshot_blobs *blobs,
+		  const unsigned char *skip, struct packing *packing, struct rye_err *err);
 
 DEFINE_AUTO(auto_snapshot_, struct snapshot *, snapshot_free)
 #define auto_snapshot __attribute__((cleanup(auto_snapshot_)))

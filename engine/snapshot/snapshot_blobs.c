@@ -6,70 +6,7 @@
 #include "base/io.h"
 #include "snapshot/snapshot_inner.h"
 
-#include "hash.h"
-
 #include <unistd.h>
-
-/* Digests, by their first bytes: open addressing, at most half full. */
-struct digest_set {
-	struct digest *v;
-	bool *used;
-	size_t n, size; /* size: a power of two */
-};
-
-static void set_done(struct digest_set *set)
-{
-	free(set->v);
-	free(set->used);
-}
-
-static size_t set_place(const struct digest_set *set, const struct digest *sha)
-{
-	size_t at = (size_t)hash_bytes(HASH_BASIS, sha->bytes, 8) & (set->size - 1);
-
-	while (set->used[at] && !digest_is(&set->v[at], sha))
-		at = (at + 1) & (set->size - 1);
-	return at;
-}
-
-static bool set_grow(struct digest_set *set)
-{
-	struct digest_set more = { .size = set->size ? 2 * set->size : 1024 };
-
-	more.v = calloc(more.size, sizeof(*more.v));
-	more.used = calloc(more.size, sizeof(*more.used));
-	if (!more.v || !more.used) {
-		set_done(&more);
-		return false;
-	}
-	for (size_t i = 0; i < set->size; i++)
-		if (set->used[i]) {
-			size_t at = set_place(&more, &set->v[i]);
-
-			more.v[at] = set->v[i];
-			more.used[at] = true;
-			more.n++;
-		}
-	set_done(set);
-	*set = more;
-	return true;
-}
-
-/* 1: it is new; 0: it was there; -1: no memory. */
-static int set_add(struct digest_set *set, const struct digest *sha)
-{
-	size_t at;
-
-	if (2 * set->n >= set->size && !set_grow(set))
-		return -1;
-	at = set_place(set, sha);
-	if (set->used[at])
-		return 0;
-	set->used[at] = true;
-	set->v[at] = *sha;
-	set->n++;
-	return 1;
-}
 
 struct gathering {
 	const struct snapshot *snapshot;
@@ -89,7 +26,7 @@ static int no_memory(struct rye_err *err)
 static int gather(struct gathering *all, struct snapshot_blob blob, struct rye_err *err)
 {
 	struct snapshot_blobs *blobs = &all->blobs;
-	int added = set_add(&all->seen, &blob.sha);
+	int added = digest_set_add(&all->seen, &blob.sha);
 
 	if (added > 0 && blobs->n == blobs->size) {
 		size_t size = blobs->size ? 2 * blobs->size : 256;
@@ -131,24 +68,48 @@ static int blob_changed(const struct manifest_line *line, struct rye_err *err)
 	return rye_fail(err, RYE_BUSY, "'%s' has changed while it was sent", line->path);
 }
 
-static int gather_big(struct gathering *all, const struct manifest_line *line, struct rye_err *err)
+/* By the list that was made when the file was read. */
+static int gather_listed(struct gathering *all, const struct rye_blob *text, struct rye_err *err)
 {
+	auto_free struct piece *pieces = NULL;
+	size_t n = 0;
+	int r = pieces_parse((struct rye_span){ text->data, text->len }, all->line->size, &pieces,
+			     &n, err);
+
+	for (size_t i = 0; !r && i < n; i++)
+		r = gather_piece(all, &pieces[i], (struct rye_span){ "", 0 }, err);
+	return r;
+}
+
+/* One that was not read this time, and is not in base. */
+static int gather_read(struct gathering *all, struct rye_err *err)
+{
+	const struct manifest_line *line = all->line;
 	auto_close int fd = snapshot_open(all->snapshot->root, line->path);
-	struct snapshot_blob list = { .sha = line->sha, .line = line, .from = BLOB_LIST };
 	struct digest is;
 	int r;
 
 	if (fd < 0)
 		return blob_changed(line, err);
+	r = piece_file(fd, line->size, gather_piece, all, err);
+	if (r)
+		return r;
+	is = digest_of(buf_span(&all->list));
+	return digest_is(&is, &line->sha) ? 0 : blob_changed(line, err);
+}
+
+static int gather_big(struct gathering *all, const struct manifest_line *line, struct rye_err *err)
+{
+	const struct rye_blob *text = snapshot_listed(all->snapshot, &line->sha);
+	struct snapshot_blob list = { .sha = line->sha, .line = line, .from = BLOB_LIST };
+	int r;
+
 	all->line = line;
 	all->off = 0;
 	buf_clear(&all->list);
-	r = piece_file(fd, line->size, gather_piece, all, err);
+	r = text ? gather_listed(all, text, err) : gather_read(all, err);
 	if (r)
 		return rye_wrap(err, "'%s'", line->path);
-	is = digest_of(buf_span(&all->list));
-	if (!digest_is(&is, &line->sha))
-		return blob_changed(line, err);
 	list.size = (uint32_t)all->list.len;
 	list.list = rye_blob_new(buf_span(&all->list).ptr, all->list.len);
 	return list.list ? gather(all, list, err) : no_memory(err);
@@ -165,7 +126,7 @@ static int gather_line(struct gathering *all, const struct manifest_line *line, 
 	if (line->mode != MANIFEST_PIECES && line->mode != MANIFEST_PIECES_EXEC)
 		return gather(all, blob, err);
 	/* the list is among those that base has, or that another file here is */
-	if (all->seen.size && all->seen.used[set_place(&all->seen, &line->sha)])
+	if (digest_set_has(&all->seen, &line->sha))
 		return 0;
 	return gather_big(all, line, err);
 }
@@ -176,7 +137,7 @@ static int gather_all(struct gathering *all, const struct manifest *base, struct
 	int r = 0;
 
 	for (size_t i = 0; base && i < base->n; i++)
-		if (set_add(&all->seen, &base->v[i].sha) < 0)
+		if (digest_set_add(&all->seen, &base->v[i].sha) < 0)
 			return no_memory(err);
 	for (size_t i = 0; !r && i < manifest->n; i++)
 		r = gather_line(all, &manifest->v[i], err);
@@ -189,7 +150,7 @@ int snapshot_blobs(const struct snapshot *snapshot, const struct manifest *base,
 	struct gathering all = { .snapshot = snapshot, .list = { .cap = BLOB_MAX } };
 	int r = gather_all(&all, base, err);
 
-	set_done(&all.seen);
+	digest_set_done(&all.seen);
 	buf_done(&all.list);
 	if (r)
 		snapshot_blobs_done(&all.blobs);

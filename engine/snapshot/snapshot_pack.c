@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Packs of a snapshot's blobs. The bytes are read once more, and their digest has to be what it was:
- * what is sent under a name is what has that name. No lock.
+ * Those of a snapshot's blobs that were not packed while it was made. The bytes are read once more, and their digest
+ * has to be what it was: what is sent under a name is what has that name. No lock.
  */
 #include "base/io.h"
 #include "snapshot/snapshot_inner.h"
@@ -10,10 +10,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-struct packing {
-	const struct snapshot_pack *what;
-	struct packer *packer;
-	struct rye_buf bytes, pack;
+struct rereading {
+	const struct snapshot *snapshot;
+	struct rye_buf bytes;
 	/* the big file that is open, since its pieces follow one another */
 	const struct manifest_line *line;
 	int fd;
@@ -37,24 +36,24 @@ static int pack_read_at(int fd, uint64_t off, size_t len, struct rye_buf *ret)
 	return 0;
 }
 
-static int open_line(struct packing *packing, const struct manifest_line *line)
+static int open_line(struct rereading *again, const struct manifest_line *line)
 {
-	if (packing->line == line)
+	if (again->line == line)
 		return 0;
-	if (packing->fd >= 0)
-		close(packing->fd);
-	packing->line = NULL;
-	packing->fd = snapshot_open(packing->what->snapshot->root, line->path);
-	if (packing->fd < 0)
-		return packing->fd;
-	packing->line = line;
+	if (again->fd >= 0)
+		close(again->fd);
+	again->line = NULL;
+	again->fd = snapshot_open(again->snapshot->root, line->path);
+	if (again->fd < 0)
+		return again->fd;
+	again->line = line;
 	return 0;
 }
 
-/* Into packing->bytes; -errno: it is not there any more, or shorter. */
-static int read_blob(struct packing *packing, const struct snapshot_blob *blob)
+/* Into again->bytes; -errno: it is not there any more, or shorter. */
+static int read_blob(struct rereading *again, const struct snapshot_blob *blob)
 {
-	struct rye_buf *bytes = &packing->bytes;
+	struct rye_buf *bytes = &again->bytes;
 	int r;
 
 	if (blob->from == BLOB_TARGET) {
@@ -63,7 +62,7 @@ static int read_blob(struct packing *packing, const struct snapshot_blob *blob)
 		buf_clear(bytes);
 		if (!buf_reserve(bytes, MANIFEST_PATH + 1))
 			return -ENOMEM;
-		n = readlinkat(packing->what->snapshot->root, blob->line->path, bytes->data,
+		n = readlinkat(again->snapshot->root, blob->line->path, bytes->data,
 			       MANIFEST_PATH + 1);
 		bytes->len = n > 0 ? (size_t)n : 0;
 		return n < 0 ? -errno : 0;
@@ -73,61 +72,40 @@ static int read_blob(struct packing *packing, const struct snapshot_blob *blob)
 		buf_add(bytes, blob->list->data, blob->list->len);
 		return bytes->failed ? -ENOMEM : 0;
 	}
-	r = open_line(packing, blob->line);
-	return r ? r : pack_read_at(packing->fd, blob->off, blob->size, bytes);
+	r = open_line(again, blob->line);
+	return r ? r : pack_read_at(again->fd, blob->off, blob->size, bytes);
 }
 
-static int pack_flush(struct packing *packing, struct rye_err *err)
-{
-	struct digest name;
-	int r;
-
-	buf_clear(&packing->pack);
-	r = packer_end(packing->packer, &packing->pack, &name, err);
-	return r ? r : packing->what->fn(packing->what->arg, buf_span(&packing->pack), err);
-}
-
-static int pack_one(struct packing *packing, const struct snapshot_blob *blob, struct rye_err *err)
+static int pack_one(struct rereading *again, const struct snapshot_blob *blob,
+		    struct packing *packing, struct rye_err *err)
 {
 	struct digest is;
-	int r = read_blob(packing, blob);
+	int r = packing_has(packing, &blob->sha) ? 1 : read_blob(again, blob);
 
+	if (r == 1)
+		return 0;
 	if (r == -ENOMEM)
 		return rye_fail(err, RYE_IO, "push: out of memory");
-	is = digest_of(buf_span(&packing->bytes));
+	is = digest_of(buf_span(&again->bytes));
 	if (r < 0 || !digest_is(&is, &blob->sha))
 		return rye_fail(err, RYE_BUSY, "'%s' has changed while it was sent",
 				blob->line->path);
-	if (sent_is_key(buf_span(&packing->bytes)))
+	if (sent_is_key(buf_span(&again->bytes)))
 		return rye_fail(err, RYE_DENIED, "'%s' has a private key in it", blob->line->path);
-	if (!packer_has_room(packing->packer, packing->bytes.len)) {
-		r = pack_flush(packing, err);
-		if (r)
-			return r;
-	}
-	return packer_add(packing->packer, &blob->sha, buf_span(&packing->bytes), err);
+	return packing_take(packing, &blob->sha, buf_span(&again->bytes), err);
 }
 
-static int pack_all(struct packing *packing, struct rye_err *err)
+int snapshot_pack(const struct snapshot *snapshot, const struct snapshot_blobs *blobs,
+		  const unsigned char *skip, struct packing *packing, struct rye_err *err)
 {
-	const struct snapshot_pack *what = packing->what;
+	struct rereading again = { .snapshot = snapshot, .fd = -1 };
 	int r = 0;
 
-	for (size_t i = 0; !r && i < what->blobs->n; i++)
-		if (!what->skip || !(what->skip[i / 8] & 1 << i % 8))
-			r = pack_one(packing, &what->blobs->v[i], err);
-	return !r && packer_count(packing->packer) ? pack_flush(packing, err) : r;
-}
-
-int snapshot_pack(const struct snapshot_pack *what, struct rye_err *err)
-{
-	auto_packer struct packer *packer = packer_new();
-	struct packing packing = { .what = what, .packer = packer, .fd = -1 };
-	int r = packer ? pack_all(&packing, err) : rye_fail(err, RYE_IO, "push: out of memory");
-
-	if (packing.fd >= 0)
-		close(packing.fd);
-	buf_done(&packing.bytes);
-	buf_done(&packing.pack);
-	return r;
+	for (size_t i = 0; !r && i < blobs->n; i++)
+		if (!skip || !(skip[i / 8] & 1 << i % 8))
+			r = pack_one(&again, &blobs->v[i], packing, err);
+	if (again.fd >= 0)
+		close(again.fd);
+	buf_done(&again.bytes);
+	return r ? r : packing_flush(packing, err);
 }

@@ -114,11 +114,9 @@ static int leave_all(const struct errand *errand, const struct snapshot *snapsho
 	auto_manifest struct manifest *base = NULL;
 	auto_depot struct depot *depot = NULL;
 	struct leaving leaving = { .principal = errand->order.asker };
-	struct snapshot_pack what = { .snapshot = snapshot,
-				      .blobs = &blobs,
-				      .fn = leave_pack,
-				      .arg = &leaving };
-	int r = principal_load(errand->worker->node, errand->order.asker, &who, err);
+	auto_packing struct packing *packing = memory_note(packing_new(NULL, leave_pack, &leaving));
+	int r = packing ? principal_load(errand->worker->node, errand->order.asker, &who, err) :
+			  memory_fail(err);
 
 	if (!r)
 		r = tree_depot(errand, &depot, err);
@@ -130,7 +128,7 @@ static int leave_all(const struct errand *errand, const struct snapshot *snapsho
 	leaving.limit = who.bytes;
 	r = snapshot_blobs(snapshot, base, &blobs, err);
 	if (!r)
-		r = snapshot_pack(&what, err);
+		r = snapshot_pack(snapshot, &blobs, NULL, packing, err);
 	return r ? r : depot_keep(depot, errand->order.asker, snapshot->manifest, base, err);
 }
 

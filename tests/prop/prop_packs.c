@@ -122,11 +122,14 @@ static struct manifest *push(struct bench *b, const struct manifest *base, bool 
 			     struct pushing *ret)
 {
 	static json_t *rules;
+	/* while files are read, where what is there is known; else behind it */
+	auto_packing struct packing *packing = packing_new(ask ? NULL : base, take, ret);
 	const struct snapshot_ask what = { .project = b->project,
 					   .rules = rules ? rules :
 							    (rules = json_pack("[s]", "./")),
 					   .cache_dir = b->dir,
-					   .cache = "stat" };
+					   .cache = "stat",
+					   .packing = ask ? NULL : packing };
 	auto_snapshot struct snapshot *snapshot = NULL;
 	auto_snapshot_blobs struct snapshot_blobs blobs = { 0 };
 	auto_free struct digest *digests = NULL;
@@ -141,14 +144,10 @@ static struct manifest *push(struct bench *b, const struct manifest *base, bool 
 	bits = calloc(1, blobs.n / 8 + 1);
 	for (size_t i = 0; i < blobs.n; i++)
 		digests[i] = blobs.v[i].sha;
+	assert_works(&told_err, packing_flush(packing, &told_err));
 	if (ask || blobs.pieces)
 		assert_works(&told_err, depot_has(b->depot, ME, digests, blobs.n, bits, &told_err));
-	assert_works(&told_err, snapshot_pack(&(struct snapshot_pack){ .snapshot = snapshot,
-								       .blobs = &blobs,
-								       .skip = bits,
-								       .fn = take,
-								       .arg = ret },
-					      &told_err));
+	assert_works(&told_err, snapshot_pack(snapshot, &blobs, bits, packing, &told_err));
 	r = depot_keep(b->depot, ME, snapshot->manifest, base, &told_err);
 	/* a list of pieces was damaged, too: it is sent anew */
 	if (r == -RYE_IO && ask)

@@ -300,12 +300,76 @@ static void stores_keep_what_they_have(void **state)
 	io_remove_tree(AT_FDCWD, dir, 8);
 }
 
+/* ---- belts ---- */
+
+struct heard {
+	int order[64];
+	int n, bad; /* the one that fails */
+	int dropped; /* in all */
+};
+
+static struct heard heard;
+
+static int hear_thing(void *arg, void *what, struct rye_err *err)
+{
+	struct heard *to = arg;
+	int number = *(int *)what;
+
+	to->order[to->n++] = number;
+	return number == to->bad ? rye_fail(err, RYE_BUDGET, "number %d", number) : 0;
+}
+
+static void drop_thing(void *what)
+{
+	__atomic_add_fetch(&heard.dropped, 1, __ATOMIC_RELAXED);
+	free(what);
+}
+
+static int put_number(struct belt *belt, int number)
+{
+	int *thing = malloc(sizeof(*thing));
+
+	*thing = number;
+	return belt_put(belt, thing, 10, &told_err);
+}
+
+static void a_belt_does_things_in_turn(void **state)
+{
+	/* room for two of them */
+	const struct belt_ask ask = { hear_thing, drop_thing, &heard, 20 };
+	struct belt *belt;
+	int r = 0;
+
+	heard = (struct heard){ .bad = -1 };
+	belt = belt_new(&ask);
+	for (int i = 0; i < 60; i++)
+		assert_works(&told_err, put_number(belt, i));
+	assert_works(&told_err, belt_drain(belt, &told_err));
+	assert_int_equal(heard.n, 60);
+	for (int i = 0; i < 60; i++)
+		assert_int_equal(heard.order[i], i);
+	belt_free(belt);
+	assert_int_equal(heard.dropped, 60);
+	/* behind one that fails none is done, and the thread that puts them is told */
+	heard = (struct heard){ .bad = 3 };
+	belt = belt_new(&ask);
+	for (int i = 0; i < 60; i++)
+		r = put_number(belt, i);
+	assert_int_equal(r, -RYE_BUDGET);
+	assert_string_equal(told_err.msg, "number 3");
+	assert_int_equal(belt_drain(belt, NULL), -RYE_BUDGET);
+	belt_free(belt);
+	assert_int_equal(heard.n, 4);
+	assert_int_equal(heard.dropped, 60);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(packs_are_read_back),
 		cmocka_unit_test(packs_that_were_changed),
 		cmocka_unit_test(a_packer_has_a_bound),
+		cmocka_unit_test(a_belt_does_things_in_turn),
 		cmocka_unit_test(manifests),
 		cmocka_unit_test(manifests_that_are_refused),
 		cmocka_unit_test(differences_are_small),

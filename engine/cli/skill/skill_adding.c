@@ -268,8 +268,7 @@ static int adding_name(struct skill_adding *adding, json_t **ret_front, struct r
 		return r;
 	text = folder_find(&adding->folder, SKILL_TEXT);
 	if (!text)
-		return rye_fail(err, RYE_INVALID, "there is no " SKILL_TEXT " in %s",
-				adding->word);
+		return rye_fail(err, RYE_INVALID, "there is no " SKILL_TEXT " in %s", adding->word);
 	r = skill_front((struct rye_span){ text->blob->data, text->blob->len }, ret_front, NULL,
 			err);
 	if (r)
