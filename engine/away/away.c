@@ -48,6 +48,7 @@ static int away_go(struct away *away, struct away_end *ret, struct rye_err *err)
 {
 	int r = away->link.conn ? 0 : away_connect(away, err);
 
+	away->cancelled = false; /* an earlier connection may have lost it */
 	if (!r)
 		r = away_send(away, err);
 	if (r)
@@ -68,11 +69,18 @@ static bool away_is_cut(const struct away *away, const struct rye_err *err)
 	return away->accepted && (err->code == RYE_UNREACHABLE || err->code == RYE_TIMEOUT);
 }
 
-static bool away_pause(const struct away *away, int64_t ms)
+/* False: it is to end. What is said meanwhile is answered. */
+static bool away_pause(struct away *away, int64_t ms)
 {
-	struct pollfd stop = { .fd = away->ask->stop, .events = POLLIN };
+	int64_t end = clock_ms() + ms;
 
-	return poll(&stop, 1, (int)ms) == 0;
+	while (!away_stopped(away) && clock_ms() < end) {
+		struct pollfd ears = { .fd = words_ears(away), .events = POLLIN };
+
+		if (poll(&ears, 1, (int)(end - clock_ms())) > 0)
+			words_hear(away, NULL);
+	}
+	return !away_stopped(away);
 }
 
 static int away_carry_out(struct away *away, struct away_end *ret, struct rye_err *err)
@@ -80,6 +88,8 @@ static int away_carry_out(struct away *away, struct away_end *ret, struct rye_er
 	int64_t pause = AWAY_AGAIN_MS;
 	int r = away_open(away, err);
 
+	if (!r)
+		r = words_open(away, err);
 	if (!r)
 		r = away_connect(away, err);
 	if (!r)
@@ -93,6 +103,8 @@ static int away_carry_out(struct away *away, struct away_end *ret, struct rye_er
 		away_tell(away, "cannot be reached");
 		if (away->link.conn)
 			pause = AWAY_AGAIN_MS; /* it was there: this is a new cut */
+		words_cut(away,
+			  "the connection was cut before it was answered: it may have been heard");
 		remote_link_done(&away->link);
 		/* told to end while it cannot be told: it is left as it is there */
 		if (!away_pause(away, pause))
@@ -131,5 +143,6 @@ void away_run(const struct away_ask *ask, struct away_end *ret)
 	*ret = (struct away_end){ .status = "" };
 	if (away_carry_out(&away, ret, &err))
 		away_failed(&away, &err, ret);
+	words_close(&away);
 	away_close(&away);
 }

@@ -9,6 +9,7 @@
 #include "base/sha.h"
 #include "bounds.h"
 #include "memory.h"
+#include "record/record.h"
 #include "scope.h"
 #include "str.h"
 
@@ -108,6 +109,36 @@ static int end_others(struct away *away, struct rye_err *err)
 	return r;
 }
 
+/*
+ * A model's thread: its records are signed by a key of the node's, which counts for this thread alone from here on.
+ * They have to be those of the receipt.
+ */
+static int end_vouch(const struct away *away, const struct receipt *receipt, struct rye_err *err)
+{
+	auto_blob struct rye_blob *text = NULL;
+	auto_json json_t *doc = NULL;
+	auto_key struct key_secret key = { 0 };
+	struct record record = { .ai = -1, .dir = away->ask->dir, .id = away->id, .key = &key };
+	unsigned char bytes[KEY_LEN];
+	struct key_public signer;
+	int r;
+
+	if (!*receipt->signer || io_read_at(away->ask->dir, "thread.json", RYE_BUF_CAP, &text))
+		return 0;
+	doc = json_parse((struct rye_span){ text->data, text->len }, JSON_LOAD_LAST_WINS,
+			 "thread.json", NULL);
+	if (strcmp(json_str(doc, "transcript_head"), receipt->transcript_head) != 0)
+		return rye_fail(err, RYE_MODIFIED,
+				"%s: thread.json is not the one that the receipt is of",
+				away->remote.name);
+	if (!b64url_to(span_of(receipt->signer), bytes, sizeof(bytes)))
+		return rye_fail(err, RYE_INVALID, "%s: the receipt's signer is no key",
+				away->remote.name);
+	key_public_of(bytes, &signer);
+	r = keystore_automatic(away->items, &key, err);
+	return r ? r : record_vouch(&record, away->remote.name, signer.pem, err);
+}
+
 int away_take(struct away *away, struct away_end *ret, struct rye_err *err)
 {
 	auto_receipt struct receipt receipt = { .gen = 0 };
@@ -118,6 +149,8 @@ int away_take(struct away *away, struct away_end *ret, struct rye_err *err)
 		r = end_result(away, &receipt, &ret->outcome.reply, err);
 	if (!r && *receipt.result)
 		r = end_others(away, err);
+	if (!r)
+		r = end_vouch(away, &receipt, err);
 	if (!r)
 		r = away_changes(away, &receipt, err);
 	if (r)

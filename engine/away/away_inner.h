@@ -6,6 +6,7 @@
 #define RYE_AWAY_AWAY_INNER_H
 
 #include "away/away.h"
+#include "conn/conn.h"
 #include "item/item.h"
 #include "order/order.h"
 #include "remote/remote.h"
@@ -25,6 +26,7 @@ struct away {
 	bool accepted; /* the node has the order: it may run, whatever becomes of the connection */
 	bool cancelled; /* and the node was told so */
 	json_t *stands; /* what the node says of the run; NULL: nothing yet */
+	struct away_words *words; /* what is said to the thread here */
 };
 
 /* away_open.c */
@@ -52,6 +54,20 @@ int away_follow(struct away *away, struct rye_err *err); /* returns when the run
 int away_fetch(struct away *away, const char *name, struct rye_blob **ret, struct rye_err *err);
 /* Is it over, by what the node says? */
 bool away_over(const struct away *away);
+
+/*
+ * away_words.c: what is said to the thread here goes there, and the answer comes back to the process that said it. A
+ * descriptor is readable while there is something to hear, or once the thread is to end.
+ */
+int words_open(struct away *away, struct rye_err *err);
+void words_close(struct away *away);
+int words_ears(const struct away *away);
+/* Takes what was said; with a connection it is sent. RYE_UNREACHABLE: that was cut. */
+int words_hear(struct away *away, struct rye_err *err);
+/* 1: the frame was an answer to it. */
+int words_frame(struct away *away, const struct conn_frame *frame, struct rye_err *err);
+/* The connection is gone: those that wait are told so. */
+void words_cut(struct away *away, const char *why);
 
 /*
  * away_changes.c: pushes the project, and the order names it; what the run has changed there comes back.

@@ -90,6 +90,8 @@ static void order_terms(const struct away *away, struct order *order)
 	snprintf(order->node, sizeof(order->node), "%s", away->link.pin.key.fp);
 	snprintf(order->project, sizeof(order->project), "%s", away->remote.project);
 	snprintf(order->model, sizeof(order->model), "%s", json_str(request, "model"));
+	snprintf(order->previous, sizeof(order->previous), "%s",
+		 json_str(away->ask->doc, "previous_id"));
 	order->fork = !strcmp(json_str(request, "thread"), "fork");
 	order->parameters = json_object_get(request, "parameters");
 	order->limit_overrides = json_object_get(request, "limit_overrides");
@@ -99,11 +101,20 @@ static void order_terms(const struct away *away, struct order *order)
 	order->not_after = order->made + (int64_t)ORDER_DAYS * AWAY_DAY_S;
 }
 
+/* What a person goes on with an ended thread with. */
+static json_t *order_said(const struct away *away)
+{
+	json_t *text = json_object_get(away->ask->doc, "continuation_message");
+
+	return text ? json_pack("[O]", text) : json_array();
+}
+
 static int order_make(struct away *away, struct rye_err *err)
 {
 	auto_key struct key_secret key = { 0 };
 	auto_order struct order order = { .made = 0 };
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	auto_json json_t *said = order_said(away);
 	int r = keystore_signer(away->items, &key, err);
 
 	if (!r)
@@ -111,6 +122,7 @@ static int order_make(struct away *away, struct rye_err *err)
 	if (r)
 		return r;
 	order_terms(away, &order);
+	order.message = said;
 	r = away_push(away, &order, err);
 	if (!r)
 		r = order_sign(&order, &key, err);

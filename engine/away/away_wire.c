@@ -17,8 +17,8 @@
 
 /* So long the node may take to answer what it can answer at once. */
 #define WIRE_ANSWER_MS 30000
-/* So often it is looked whether the thread is to end. */
-#define WIRE_LOOK_MS 250
+/* Behind so long a silence the node is asked whether it is there, and then given as long again. */
+#define WIRE_SILENT_MS 15000
 
 /* Of a stream that has begun. data NULL: none is expected. *ret: the REPLY. */
 struct wire_answer {
@@ -115,16 +115,33 @@ static int wire_cancel(struct away *away, struct rye_err *err)
 			      err);
 }
 
-static int wire_receive(struct away *away, struct wire_answer *answers, size_t n,
+/* Nothing came for long: the other machine may have gone without a word. */
+static int wire_silent(struct away *away, bool *asked, struct rye_err *err)
+{
+	if (*asked)
+		return rye_fail(err, RYE_UNREACHABLE, "%s has not answered for %d s",
+				away->remote.name, WIRE_SILENT_MS / 1000);
+	*err = (struct rye_err){ 0 };
+	*asked = true;
+	return conn_send(away->link.conn, FRAME_PING, conn_stream(away->link.conn), SPAN(""), err);
+}
+
+static int wire_receive(struct away *away, struct wire_answer *answers, size_t n, bool *asked,
 			struct rye_err *err)
 {
+	const struct conn_until until = { clock_ms() + WIRE_SILENT_MS, words_ears(away) };
 	auto_frame struct conn_frame frame = { 0 };
-	int r = conn_recv(away->link.conn, clock_ms() + WIRE_LOOK_MS, &frame, err);
+	int r = conn_recv_also(away->link.conn, &until, &frame, err);
 
-	if (r == -(int)RYE_TIMEOUT) {
+	if (r == -(int)RYE_TIMEOUT)
+		return wire_silent(away, asked, err);
+	if (r == -(int)RYE_INTERRUPTED) {
 		*err = (struct rye_err){ 0 };
-		return 0;
+		return words_hear(away, err);
 	}
+	*asked = false;
+	if (!r && words_frame(away, &frame, err))
+		return 0;
 	for (size_t i = 0; !r && i < n; i++)
 		if (frame.stream == answers[i].stream)
 			r = wire_step(&answers[i], &frame, err);
@@ -138,6 +155,7 @@ int away_follow(struct away *away, struct rye_err *err)
 	struct wire_answer answers[] = { { .data = wire_live, .arg = away },
 					 { .data = wire_story, .arg = away } };
 	size_t n = away->transcript < 0 ? 1 : 2, done = 0;
+	bool asked = false;
 	int r = wire_follow(away, "live", away->live, &answers[0].stream, err);
 
 	if (!r && n > 1)
@@ -146,7 +164,7 @@ int away_follow(struct away *away, struct rye_err *err)
 		if (!away->cancelled && away_stopped(away))
 			r = wire_cancel(away, err);
 		if (!r)
-			r = wire_receive(away, answers, n, err);
+			r = wire_receive(away, answers, n, &asked, err);
 		done = 0;
 		for (size_t i = 0; i < n; i++)
 			done += answers[i].reply != NULL;

@@ -70,9 +70,11 @@ int board_list(struct board *board, const char *principal, int64_t before, board
 /* One that waits is over at once. RYE_STATE: it is over. */
 int board_cancel(struct board *board, const char *principal, const char *id, struct board_run *ret,
 		 struct rye_err *err);
-/* For its worker; RYE_STATE: it is over. */
+/* A file of a run: for each word that its worker has passed on a line {"word": n, "error": "" or a sentence}. */
+#define BOARD_ANSWERS "answers.jsonl"
+/* For its worker, as the n-th word, from 1 on; RYE_STATE: it is over. */
 int board_say(struct board *board, const char *principal, const char *id, const char *text,
-	      struct rye_err *err);
+	      int64_t *ret_n, struct rye_err *err);
 /* Of a file of its thread's, what is there from an offset on, at most max bytes. */
 struct board_part {
 	const char *run, *file;

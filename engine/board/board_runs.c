@@ -174,6 +174,7 @@ int board_list(struct board *board, const char *principal, int64_t before, board
 struct telling {
 	const char *principal, *id, *text;
 	struct board_run *ret;
+	int64_t *ret_n;
 };
 
 /* The run, which is this principal's and is not over. */
@@ -213,12 +214,18 @@ static int cancel_in(void *arg, struct board *board, struct rye_err *err)
 int board_cancel(struct board *board, const char *principal, const char *id, struct board_run *ret,
 		 struct rye_err *err)
 {
-	struct telling what = { principal, id, NULL, ret };
+	struct telling what = { principal, id, NULL, ret, NULL };
 	int r = board_transaction(board, cancel_in, &what, err);
 
 	if (!r)
 		board_wake(board);
 	return r;
+}
+
+static int said_row(void *arg, const struct board_cells *cells)
+{
+	*(int64_t *)arg = cell_int(cells, 0);
+	return 1;
 }
 
 static int say_in(void *arg, struct board *board, struct rye_err *err)
@@ -229,17 +236,18 @@ static int say_in(void *arg, struct board *board, struct rye_err *err)
 	if (r)
 		return r;
 	return board_step(board,
-			  BOARD_QUERY("INSERT INTO word (run, n, text) SELECT ?1, count(*) + 1, ?2 "
-				      "FROM word WHERE run = ?1",
-				      DB_TEXT(what->id), DB_TEXT(what->text)),
+			  BOARD_ROWS(said_row, what->ret_n,
+				     "INSERT INTO word (run, n, text) SELECT ?1, count(*) + 1, ?2 "
+				     "FROM word WHERE run = ?1 RETURNING n",
+				     DB_TEXT(what->id), DB_TEXT(what->text)),
 			  NULL, err);
 }
 
 int board_say(struct board *board, const char *principal, const char *id, const char *text,
-	      struct rye_err *err)
+	      int64_t *ret_n, struct rye_err *err)
 {
 	struct board_run run;
-	struct telling what = { principal, id, text, &run };
+	struct telling what = { principal, id, text, &run, ret_n };
 	int r = board_transaction(board, say_in, &what, err);
 
 	if (!r)

@@ -186,14 +186,20 @@ static bool take_kept(struct conn *conn, struct conn_frame *ret)
 
 int conn_recv(struct conn *conn, int64_t until, struct conn_frame *ret, struct rye_err *err)
 {
+	return conn_recv_also(conn, &(struct conn_until){ until, -1 }, ret, err);
+}
+
+int conn_recv_also(struct conn *conn, const struct conn_until *until, struct conn_frame *ret,
+		   struct rye_err *err)
+{
 	int r;
 
 	for (;;) {
 		if (take_kept(conn, ret))
 			return 0;
-		if (conn_turn_read(conn, true, until))
+		if (conn_turn_read(conn, true, until->ms))
 			break;
-		if (until && clock_ms() >= until)
+		if (until->ms && clock_ms() >= until->ms)
 			return rye_fail(err, RYE_TIMEOUT, "nothing was heard in time");
 	}
 	/* a sender may have kept one and given its turn back meanwhile */

@@ -47,7 +47,7 @@ enum frame_type {
 
 	FRAME_ORDER = 32, /* client: a signed order; REPLY: as it stands */
 	FRAME_FOLLOW = 33, /* client: {run, file, offset}; DATA until it ends */
-	FRAME_WORD = 34, /* client: {run, text} */
+	FRAME_WORD = 34, /* client: {run, text}; REPLY: {word}, the number of BOARD_ANSWERS */
 	FRAME_CANCEL = 35, /* client: {run} */
 	FRAME_LIST = 36, /* client: {…}; REPLY: {runs} */
 };
@@ -119,6 +119,13 @@ int conn_send_json(struct conn *conn, enum frame_type type, uint32_t stream, con
 int conn_send_fault(struct conn *conn, uint32_t stream, const struct rye_err *why);
 /* until: clock_ms, 0: for as long as it takes. RYE_TIMEOUT: nothing was lost, it can be called again. */
 int conn_recv(struct conn *conn, int64_t until, struct conn_frame *ret, struct rye_err *err);
+/* The same; also RYE_INTERRUPTED once `also` is readable and no frame is there. */
+struct conn_until {
+	int64_t ms; /* clock_ms, or 0 */
+	int also; /* a descriptor, or -1 */
+};
+int conn_recv_also(struct conn *conn, const struct conn_until *until, struct conn_frame *ret,
+		   struct rye_err *err);
 
 /* A stream number that was not used. */
 uint32_t conn_stream(struct conn *conn);

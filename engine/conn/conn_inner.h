@@ -57,7 +57,8 @@ struct conn {
 int conn_write(struct conn *conn, const unsigned char head[FRAME_HEAD], struct rye_span body,
 	       struct rye_err *err);
 /* One more frame from the other end, with the reading turn. */
-int conn_read(struct conn *conn, int64_t until, struct conn_frame *ret, struct rye_err *err);
+int conn_read(struct conn *conn, const struct conn_until *until, struct conn_frame *ret,
+	      struct rye_err *err);
 bool conn_turn_read(struct conn *conn, bool wait, int64_t until);
 void conn_turn_read_end(struct conn *conn);
 

@@ -183,9 +183,12 @@ static int read_step(struct conn *conn, struct conn_frame *ret, struct rye_err *
 	}
 }
 
-enum conn_slot { SLOT_IN, SLOT_OUT, SLOT_WAKE, SLOT_SAID, SLOT_MANY };
+enum conn_slot { SLOT_IN, SLOT_OUT, SLOT_WAKE, SLOT_SAID, SLOT_ALSO, SLOT_MANY };
 
-/* Until one of those is ready: 1; the time is over: 0. want: bits of SLOT_IN, SLOT_OUT. */
+/*
+ * Until one of those is ready: 1; the time is over: 0. want: bits of SLOT_IN, SLOT_OUT. at[SLOT_ALSO].fd
+ * is the caller's: another descriptor, or -1.
+ */
 static int wait_for(struct conn *conn, unsigned want, int64_t until, struct pollfd at[SLOT_MANY])
 {
 	bool in = want & 1u << SLOT_IN;
@@ -195,6 +198,7 @@ static int wait_for(struct conn *conn, unsigned want, int64_t until, struct poll
 	at[SLOT_OUT] = (struct pollfd){ want & 1u << SLOT_OUT ? conn->ends.out : -1, POLLOUT, 0 };
 	at[SLOT_WAKE] = (struct pollfd){ conn->wake, POLLIN, 0 };
 	at[SLOT_SAID] = (struct pollfd){ in ? conn->ends.said : -1, POLLIN, 0 };
+	at[SLOT_ALSO] = (struct pollfd){ at[SLOT_ALSO].fd, POLLIN, 0 };
 	if (left <= 0)
 		return 0;
 	if (poll(at, SLOT_MANY, (int)MIN_OF(left, (int64_t)60000)) < 0)
@@ -205,16 +209,19 @@ static int wait_for(struct conn *conn, unsigned want, int64_t until, struct poll
 	return 1;
 }
 
-int conn_read(struct conn *conn, int64_t until, struct conn_frame *ret, struct rye_err *err)
+int conn_read(struct conn *conn, const struct conn_until *until, struct conn_frame *ret,
+	      struct rye_err *err)
 {
-	struct pollfd at[SLOT_MANY];
+	struct pollfd at[SLOT_MANY] = { [SLOT_ALSO] = { .fd = until->also } };
 	int r = 0;
 
 	while (!(r = read_step(conn, ret, err))) {
 		if (is_stopped(conn))
 			return conn_refuse_stopped(err);
-		if (!wait_for(conn, 1u << SLOT_IN, until, at))
+		if (!wait_for(conn, 1u << SLOT_IN, until->ms, at))
 			return rye_fail(err, RYE_TIMEOUT, "nothing was heard in time");
+		if (at[SLOT_ALSO].revents)
+			return rye_fail(err, RYE_INTERRUPTED, "there is something else to do");
 	}
 	return r < 0 ? r : 0;
 }
@@ -274,7 +281,7 @@ static int wait_writable(struct conn *conn, int64_t until, struct rye_err *err)
 {
 	bool reads = has_room(conn) && conn_turn_read(conn, false, 0);
 	unsigned want = 1u << SLOT_OUT | (reads ? 1u << SLOT_IN : 0);
-	struct pollfd at[SLOT_MANY];
+	struct pollfd at[SLOT_MANY] = { [SLOT_ALSO] = { .fd = -1 } };
 	int r = wait_for(conn, want, until, at);
 
 	if (!r)

@@ -156,8 +156,9 @@ int frame_run(const struct conn_frame *frame, json_t **ret, struct rye_err *err)
 
 int door_word(struct door_session *session, const struct conn_frame *frame, struct rye_err *err)
 {
-	auto_json json_t *doc = NULL;
+	auto_json json_t *doc = NULL, *reply = NULL;
 	const char *text;
+	int64_t n = 0;
 	int r = frame_run(frame, &doc, err);
 
 	if (r)
@@ -167,8 +168,13 @@ int door_word(struct door_session *session, const struct conn_frame *frame, stru
 		return rye_fail(err, RYE_INVALID, "\"text\" is to be of 1 to %u bytes", WORD_MAX);
 	r = session_board(session, err);
 	if (!r)
-		r = board_say(session->board, session->who.key.fp, json_str(doc, "run"), text, err);
-	return r ? r : reply_run(session, frame->stream, json_str(doc, "run"), err);
+		r = board_say(session->board, session->who.key.fp, json_str(doc, "run"), text, &n,
+			      err);
+	if (r)
+		return r;
+	door_worker(session->node);
+	reply = json_pack("{s:I}", "word", (json_int_t)n);
+	return session_reply(session, frame->stream, reply, err);
 }
 
 int door_cancel(struct door_session *session, const struct conn_frame *frame, struct rye_err *err)

@@ -103,7 +103,8 @@ struct record facts_record(const struct facts_look *look, int ai)
 	return (struct record){ .ai = ai,
 				.dir = look->thread.dir,
 				.id = look->id,
-				.trust = look->facts->env.items->trust };
+				.trust = look->vouched ? look->vouched :
+							 look->facts->env.items->trust };
 }
 
 /* A change within this time of the last one may bear the same time stamp. */
@@ -132,6 +133,7 @@ uint64_t facts_file_state(uint64_t state, int dir, const char *path)
 static void facts_look_close(struct facts_look *look)
 {
 	threads_look_done(&look->thread);
+	trust_box_free(look->vouched);
 }
 #define auto_look __attribute__((cleanup(facts_look_close)))
 
@@ -157,6 +159,11 @@ static int look_thread(struct facts_look *look, struct rye_err *err)
 	if (r)
 		return r;
 	look->doc = read->record;
+	if (look->doc && read->has & HAS_RECEIPT) {
+		const struct record record = facts_record(look, -1);
+
+		record_vouched(&record, NULL, &look->vouched);
+	}
 	look->has |= look->doc ? NEEDS_RECORD : 0;
 	look->has |= read->has & HAS_STORY ? NEEDS_STORY : 0;
 	look->has |= read->has & HAS_OFFER ? NEEDS_OFFER : 0;

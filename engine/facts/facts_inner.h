@@ -21,6 +21,7 @@ struct facts_look {
 	struct threads_look thread; /* not of state/threads itself */
 	unsigned has; /* enum facts_need */
 	const json_t *doc; /* thread.json as it is, unverified, of `thread`; NULL: none */
+	struct trust_box *vouched; /* of a thread whose records another machine has made; or NULL */
 };
 
 #define FACTS_LOOK_INIT ((struct facts_look){ .thread = THREADS_LOOK_INIT })

@@ -297,6 +297,7 @@ uint64_t fact_integrity_state(const struct facts_look *look)
 	uint64_t state = facts_file_state(HASH_BASIS, look->thread.dir, "transcript.jsonl");
 
 	state = facts_file_state(state, look->thread.dir, "thread.json");
+	state = facts_file_state(state, look->thread.dir, RECORD_VOUCHED);
 	if (!state)
 		return 0;
 	return hash_add(hash_add(state, trust->generation), look->has & NEEDS_END);

@@ -16,6 +16,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Milliseconds that the new thread's record is waited for, and between two looks. */
@@ -29,7 +30,15 @@ struct resumption {
 	int dir; /* locked: of two that resume it at once one does */
 	struct db *db;
 	json_t *record; /* its verified thread.json */
+	struct trust_box
+		*vouched; /* one that another machine carried out: what its records count by */
+	char remote[65]; /* its name; "": none */
 };
+
+static struct trust_box *resumed_trust(const struct resumption *old)
+{
+	return old->vouched ? old->vouched : old->where->items->trust;
+}
 
 /* So that its record and its row tell the same. */
 static int resumed_status(const struct resumption *old, struct rye_err *err)
@@ -52,7 +61,7 @@ static void resumed_links(const struct resumption *old, const struct resumed *wh
 	const struct record record = { .ai = -1,
 				       .dir = old->dir,
 				       .id = old->id,
-				       .trust = old->where->items->trust };
+				       .trust = resumed_trust(old) };
 	struct rye_err err = { 0 };
 
 	if (registry_chain(old->db, old->id, what->next, &err) || resumed_status(old, &err) ||
@@ -64,11 +73,15 @@ static void resumed_links(const struct resumption *old, const struct resumed *wh
 /* What the runner of the old one has signed. */
 static int resumed_record(struct resumption *old, struct rye_err *err)
 {
-	const struct record record = { .ai = -1,
-				       .dir = old->dir,
-				       .id = old->id,
-				       .trust = old->where->items->trust };
-	int r = thread_json_read(&record, &old->record, err);
+	struct record record = { .ai = -1,
+				 .dir = old->dir,
+				 .id = old->id,
+				 .trust = old->where->items->trust };
+	int r;
+
+	record_vouched(&record, old->remote, &old->vouched);
+	record.trust = resumed_trust(old);
+	r = thread_json_read(&record, &old->record, err);
 
 	return r ? rye_wrap(err, "thread %s cannot be resumed", old->id) : 0;
 }
@@ -156,6 +169,7 @@ static int resumed_row(struct db *db, const struct fork_resumption *what, struct
 static bool resumed_began(const struct fork_env *where, struct db *db, const char *id, int wake)
 {
 	auto_close int dir = threads_dir(where->threads, id, NULL);
+	struct stat story;
 	int64_t end = clock_ms() + RESUMPTION_WAIT_MS;
 	struct pollfd fd = { .fd = wake, .events = POLLIN };
 	struct registry_row row = { .status = "" };
@@ -166,6 +180,10 @@ static bool resumed_began(const struct fork_env *where, struct db *db, const cha
 		if (over)
 			return false;
 		over = !registry_get(db, id, false, &row, NULL) && registry_terminal(row.status);
+		/* elsewhere: its record comes with its end, what it tells before that */
+		if (!fstatat(dir, "transcript.jsonl", &story, AT_SYMLINK_NOFOLLOW) &&
+		    story.st_size > 0)
+			return true;
 		if (!over && (clock_ms() > end || poll(&fd, 1, RESUMPTION_LOOK_MS) > 0))
 			return true;
 	}
@@ -195,6 +213,7 @@ static int resumed_start(struct resumption *old, const struct fork_resumption *w
 	ask.ref = ref.data;
 	ask.request = request;
 	ask.authority = authority;
+	ask.remote = *old->remote ? old->remote : NULL;
 	r = fork_start(where->threads, &ask, ret, err);
 	if (r)
 		return r;
@@ -253,6 +272,7 @@ int fork_resume(const struct fork_env *where, const struct fork_resumption *what
 	if (!r)
 		r = resumed_start(&old, what, &ask, ret, err);
 	json_decref(old.record);
+	trust_box_free(old.vouched);
 	db_close(old.db);
 	if (old.dir >= 0)
 		close(old.dir);

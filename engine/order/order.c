@@ -20,7 +20,8 @@ static const struct member order_rows[] = {
 	ROW(id, MEMBER_UUID),	    ROW(item_sha, MEMBER_SHA),
 	ROW(labels, MEMBER_NAMES),  ROW(limit_overrides, MEMBER_OBJECT),
 	ROW(made, MEMBER_INT),	    ROW(manifest, MEMBER_SHA),
-	ROW(model, MEMBER_TEXT),    ROW(node, MEMBER_FP),
+	ROW(message, MEMBER_TEXTS), ROW(model, MEMBER_TEXT),
+	ROW(node, MEMBER_FP),	    ROW(previous, MEMBER_TEXT),
 	ROW(not_after, MEMBER_INT), ROW(parameters, MEMBER_OBJECT),
 	ROW(project, MEMBER_NAME),  ROW(ref, MEMBER_TEXT),
 	ROW(reserve, MEMBER_REAL),  ROW(secrets, MEMBER_NAMES),
@@ -48,6 +49,9 @@ static int order_sense(const struct order *order, struct rye_err *err)
 				order->fork ? "forked" : "run");
 	if (!*order->item_sha)
 		return rye_fail(err, RYE_INVALID, "order: \"item_sha\" is missing");
+	if (*order->previous && (!order->fork || !id_is_uuid(order->previous)))
+		return rye_fail(err, RYE_INVALID,
+				"order: \"previous\" is no run that it goes on with");
 	if (order->not_after < order->made ||
 	    order->not_after - order->made > (int64_t)ORDER_DAYS * DAY_S)
 		return rye_fail(err, RYE_INVALID,

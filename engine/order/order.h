@@ -33,11 +33,14 @@ struct order {
 	bool fork; /* a directive's thread with a model; false: run, and its reply */
 	bool again; /* the item says `idempotent: true`: a lost run may be begun again */
 	char model[129]; /* "": what is configured there */
+	char previous[ID_UUID_MAX]; /* the run that a model goes on with; "": none */
 	double reserve; /* dollars that the asker's ledger holds for it */
 	int64_t made, not_after; /* seconds since 1970 */
 	/* NULL: empty */
 	const json_t *parameters, *limit_overrides; /* objects */
 	const json_t *above; /* a list of capabilities for each thread above it */
+	const json_t
+		*message; /* what is said to the model that goes on: a list of at most one text */
 	const json_t *signers; /* PEM texts of keys that the asker vouches for in this run */
 	const json_t *secrets, *labels; /* names */
 	json_t *doc, *envelope; /* of one that was signed, was read; order_done */
@@ -90,6 +93,7 @@ struct receipt {
 	char result[SHA_HEX]; /* of result.json; "": there is none */
 	char manifest[SHA_HEX]; /* of the project as the run left it; "": nothing was kept of it */
 	char transcript_head[SHA_HEX]; /* of the last checkpoint; "" */
+	char signer[44]; /* the key that has signed the records of a model's thread, base64url; "" */
 	char began[40], ended[40]; /* as clock_iso_us */
 	const json_t *cost; /* object, or NULL: none */
 	char reason[512]; /* one sentence where it was refused or has failed; "" */

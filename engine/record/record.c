@@ -191,3 +191,46 @@ void thread_cost_read(const json_t *object, struct thread_cost *ret)
 		.elapsed_seconds = json_number_value(json_object_get(object, "elapsed_seconds")),
 	};
 }
+
+/* ---- records of another machine ---- */
+
+int record_vouch(const struct record *record, const char *remote, const char *pem,
+		 struct rye_err *err)
+{
+	auto_json json_t *doc =
+		json_pack("{s:s, s:s, s:s}", "thread_id", record->id, "remote", remote, "key", pem);
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	int r = doc ? signdoc_sign(record->key, doc, NULL, err) : memory_fail(err);
+
+	if (r)
+		return r;
+	json_put(&text, doc, true);
+	return text.failed ? memory_fail(err) :
+			     record_put(record->dir, RECORD_VOUCHED, buf_span(&text), err);
+}
+
+#define VOUCHED_MAX 16384
+
+bool record_vouched(const struct record *record, char ret_remote[65], struct trust_box **ret_box)
+{
+	auto_blob struct rye_blob *text = NULL;
+	auto_json json_t *doc = NULL;
+	char ref[RECORD_REF_MAX], state[RECORD_REF_MAX], story[RECORD_REF_MAX];
+	const char *const scope[2] = { state, story };
+	struct key_public key;
+
+	if (io_read_at(record->dir, RECORD_VOUCHED, VOUCHED_MAX, &text))
+		return false;
+	doc = json_parse((struct rye_span){ text->data, text->len }, 0, RECORD_VOUCHED, NULL);
+	record_ref(record, RECORD_VOUCHED, ref);
+	if (!doc || signdoc_verify(record->trust, ref, doc, NULL) ||
+	    strcmp(json_str(doc, "thread_id"), record->id) != 0 ||
+	    key_public_parse(span_of(json_str(doc, "key")), &key, NULL))
+		return false;
+	record_ref(record, "**", state);
+	snprintf(story, sizeof(story), "knowledge:agent/threads/%.1024s/**", record->id);
+	if (ret_remote)
+		snprintf(ret_remote, 65, "%s", json_str(doc, "remote"));
+	*ret_box = trust_box_with(record->trust, &key, scope);
+	return true;
+}

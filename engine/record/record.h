@@ -126,6 +126,18 @@ void record_stamp(const struct record *record, char ret[40]); /* 2026-01-02T03:0
 /* A new reference; secrets are looked for in all strings and keys. `value` itself if there are none. */
 json_t *record_redact(const struct record *record, const json_t *value);
 
+/*
+ * Records that another machine has made, whose key nothing here vouches for: in a thread's directory, signed by the
+ * key that signs records here, {thread_id, remote, key}. Such a key counts for the records of that thread.
+ */
+#define RECORD_VOUCHED ".vouched.json"
+/* With record->key; pem: the other machine's. */
+int record_vouch(const struct record *record, const char *remote, const char *pem,
+		 struct rye_err *err);
+/* True: there is such a document, and it is good. ret_remote may be NULL; *ret_box, for which it is read, is
+ * the caller's (trust_box_free), NULL: out of memory. */
+bool record_vouched(const struct record *record, char ret_remote[65], struct trust_box **ret_box);
+
 #define RECORD_LIMITS ".limits" /* in a thread's directory, once one was changed while it ran */
 
 /* thread_json.c: the signed thread.json; written when the thread starts and when it has ended. */

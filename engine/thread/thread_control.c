@@ -79,10 +79,25 @@ static int do_bury(struct control *control, struct rye_err *err)
 	return DONE;
 }
 
+/*
+ * What another machine carries out ends there: its runner here tells it so, and records how it ended. One that has
+ * no connection is killed, and says so by its end.
+ */
+static bool shoot_told(const struct control *control)
+{
+	return !faccessat(control->view.dir, "remote", F_OK, AT_SYMLINK_NOFOLLOW) &&
+	       !thread_tell(control->threads->env.opt->project, control->what->id, SPAN("kill"),
+			    NULL);
+}
+
 /* The mark first: the watching worker of another process may record the end before us. */
 static int do_shoot(struct control *control, struct rye_err *err)
 {
-	int r = thread_write(control->view.dir, KILLED_MARK, SPAN(""), err);
+	int r;
+
+	if (shoot_told(control))
+		return DONE;
+	r = thread_write(control->view.dir, KILLED_MARK, SPAN(""), err);
 
 	if (r)
 		return r;

@@ -377,6 +377,68 @@ void trust_box_free(struct trust_box *box)
 	free(box);
 }
 
+/* Its texts are its own. False: out of memory; what was copied is in *to. */
+static bool trust_copy_key(const struct trust_key *from, struct trust_key *to)
+{
+	*to = *from;
+	to->scope = calloc(from->n_scope + 1, sizeof(*to->scope));
+	to->n_scope = 0;
+	while (to->scope && to->n_scope < from->n_scope &&
+	       (to->scope[to->n_scope] = strdup(from->scope[to->n_scope])))
+		to->n_scope++;
+	return to->scope && to->n_scope == from->n_scope;
+}
+
+/* The trusted keys, and that one; one that is there already stays as it is. */
+static struct trust *trust_and(const struct trust *trust, const struct trust_key *more)
+{
+	bool there = trust_find(trust, span_of(more->fp)) != NULL, ok = true;
+	struct trust *both = calloc(1, sizeof(*both));
+
+	if (both)
+		both->keys = calloc(trust->n + 1, sizeof(*both->keys));
+	if (!both || !both->keys) {
+		free(both);
+		return NULL;
+	}
+	atomic_init(&both->refs, 1);
+	both->generation = trust->generation;
+	for (size_t i = 0; ok && i < trust->n; i++)
+		ok = trust_copy_key(&trust->keys[i], &both->keys[both->n_keys++]);
+	if (ok && !there)
+		ok = trust_copy_key(more, &both->keys[both->n_keys++]);
+	both->n = both->n_keys;
+	qsort(both->keys, both->n, sizeof(*both->keys), trusted_first);
+	if (!ok)
+		trust_put(steal(&both));
+	return both;
+}
+
+struct trust_box *trust_box_with(struct trust_box *box, const struct key_public *key,
+				 const char *const scope[2])
+{
+	struct trust_key more = { .scope = (char **)scope, .n_scope = 2, .trusted = true };
+	struct trust_box *both = memory_note(calloc(1, sizeof(*both)));
+	auto_trust struct trust *now = trust_get(box);
+
+	if (!both)
+		return NULL;
+	memcpy(more.fp, key->fp, sizeof(more.fp));
+	memcpy(more.bytes, key->bytes, sizeof(more.bytes));
+	pthread_mutex_init(&both->lock, NULL);
+	both->spaces = box->spaces;
+	both->log = box->log;
+	both->memo = memo_new();
+	both->current = trust_and(now, &more);
+	if (both->memo && both->current)
+		return both;
+	if (both->memo)
+		memo_free(both->memo);
+	trust_put(both->current);
+	free(both);
+	return NULL;
+}
+
 struct trust *trust_get(struct trust_box *box)
 {
 	struct trust *trust = NULL;

@@ -114,6 +114,12 @@ struct trust_box; /* the current snapshot, and what Ed25519 has already said yes
 int trust_box_new(const struct spaces *spaces, const struct log *log, struct trust_box **ret,
 		  struct rye_err *err);
 void trust_box_free(struct trust_box *box);
+/*
+ * A box of its own with the keys that count now and one more, for these scopes alone; it is never reloaded.
+ * NULL: out of memory.
+ */
+struct trust_box *trust_box_with(struct trust_box *box, const struct key_public *key,
+				 const char *const scope[2]);
 /* Reads the key files again. On failure the old snapshot stays. */
 int trust_reload(struct trust_box *box, struct rye_err *err);
 struct trust *trust_get(struct trust_box *box); /* a reference */

@@ -75,12 +75,16 @@ static int errand_launch(struct errand *errand, const struct principal *who, str
 	unsigned long since = memory_failures();
 	auto_json json_t *request = errand_request(errand);
 	auto_json json_t *authority = errand_authority(errand, who), *reply = NULL;
-	const struct fork_ask forked = { .ref = errand->order.ref,
-					 .id = errand->order.id,
-					 .request = request,
-					 .async = true,
-					 .wake = -1,
-					 .authority = authority };
+	const struct fork_ask forked = {
+		.ref = errand->order.ref,
+		.id = errand->order.id,
+		.request = request,
+		.async = true,
+		.wake = -1,
+		.previous_id = *errand->order.previous ? errand->order.previous : NULL,
+		.message = json_string_value(json_array_get(errand->order.message, 0)),
+		.authority = authority
+	};
 
 	if (memory_check(since, err))
 		return -(int)RYE_IO;
@@ -109,6 +113,8 @@ static int errand_try(struct errand *errand, struct rye_err *err)
 
 	if (!r)
 		r = errand_tree(errand, false, err);
+	if (!r)
+		r = errand_past(errand, err);
 	if (!r)
 		r = errand_item(errand, &who, err);
 	if (!r)
@@ -159,5 +165,6 @@ bool errand_adopt(struct errand *errand)
 		return false;
 	close(dir);
 	threads_recover(errand->threads, errand->order.id);
+	errand_words_again(errand);
 	return !errand_watch(errand, &err);
 }

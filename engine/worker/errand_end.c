@@ -24,6 +24,22 @@ static int receipt_make(struct errand *errand, struct receipt *receipt, struct r
 			    &errand->receipt, err);
 }
 
+/* The key of the user space that was made for the run, by which it has signed what a model wrote. */
+static void receipt_signer(const struct errand *errand, const json_t *record,
+			   struct receipt *receipt)
+{
+	const char *signature = json_str(record, "_signature"), *fp = strrchr(signature, ':');
+	struct key_public key;
+	char path[PATH_MAX + 128], owner[128];
+
+	if (!fp)
+		return;
+	snprintf(path, sizeof(path), "%s/.ai/config/keys/automatic/%.16s.toml", errand->user,
+		 fp + 1);
+	if (!keystore_read(path, &key, owner, NULL))
+		b64url_of(key.bytes, KEY_LEN, receipt->signer);
+}
+
 /* A verified member of thread.json is not needed here: this node has written it. */
 static void receipt_of_record(const struct thread_read *read, struct receipt *receipt)
 {
@@ -78,6 +94,7 @@ int errand_receipt(struct errand *errand, struct rye_err *err)
 			   receipt.result);
 	memcpy(receipt.manifest, errand->left, sizeof(receipt.manifest));
 	receipt_of_record(&look.read, &receipt);
+	receipt_signer(errand, look.read.record, &receipt);
 	r = receipt_make(errand, &receipt, err);
 	if (!r)
 		r = errand_account(errand, &receipt, err);

@@ -50,7 +50,8 @@ static int tell_file(struct errand *errand, int dir, const struct telling_file *
 static int tell_growing(struct errand *errand, int dir, struct rye_err *err)
 {
 	const struct telling_file growing[] = { { "live", &errand->live },
-						{ "transcript.jsonl", &errand->story } };
+						{ "transcript.jsonl", &errand->story },
+						{ BOARD_ANSWERS, &errand->answers } };
 	int r = 0;
 
 	for (size_t i = 0; !r && i < ARRAY_SIZE(growing); i++)
@@ -69,7 +70,7 @@ int errand_tell(struct errand *errand, struct rye_err *err)
 static bool is_told(const char *name)
 {
 	static const char *const kept[] = { "runner.json", "request.json", "live",
-					    "transcript.jsonl" };
+					    "transcript.jsonl", BOARD_ANSWERS };
 
 	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
 		if (!strcmp(name, kept[i]))

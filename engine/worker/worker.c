@@ -98,39 +98,6 @@ static int take_one(struct node_worker *worker, struct rye_err *err)
 	return 1;
 }
 
-static int hear_word(void *arg, const char *text)
-{
-	struct errand *errand = arg;
-	struct rye_err err = { 0 };
-
-	errand->words++;
-	if (threads_ctl(errand->threads, errand->order.id, span_of(text), &err))
-		log_line(&errand->worker->log, RYE_LOG_WARN, "worker", "%s: %s", errand->order.id,
-			 err.msg);
-	return 0;
-}
-
-static int errand_hear(struct errand *errand, struct rye_err *err)
-{
-	struct board_told told;
-	int r = board_renew(errand->worker->board, &errand->worker->seat, &errand->claim, &told,
-			    err);
-
-	if (r)
-		return r;
-	errand->renew_at = clock_ms() + errand->worker->seat.lease_ms / 3;
-	/* it goes on: its effects are out already, and what comes of it is kept as late */
-	if (told.gone || errand->ended)
-		return 0;
-	if (told.cancel && !errand->cancelled)
-		errand->cancelled =
-			!threads_ctl(errand->threads, errand->order.id, SPAN("cancel"), err);
-	if (told.words > errand->words)
-		r = board_words(errand->worker->board, errand->claim.id, errand->words, hear_word,
-				errand, err);
-	return r;
-}
-
 static int errand_settle(struct errand *errand, struct rye_err *err)
 {
 	enum board_settled is;

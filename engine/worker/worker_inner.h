@@ -49,9 +49,9 @@ struct errand {
 	bool private; /* the user space is this run's alone: it has secrets */
 	bool gone; /* another attempt, or none, is what counts now: nothing is settled */
 	bool cancelled;
-	int64_t words; /* how many it was told */
+	int64_t words; /* how many it was told, by its BOARD_ANSWERS */
 	int64_t renew_at, look_at; /* clock_ms */
-	int64_t live, story; /* bytes that were told of live and of transcript.jsonl */
+	int64_t live, story, answers; /* bytes that were told of what grows */
 	double reserved;
 	char left[SHA_HEX]; /* the manifest of what it has left; "": nothing was kept */
 	struct board_end end; /* once it is over; the receipt is the buffer's */
@@ -95,6 +95,9 @@ int errand_tree(struct errand *errand, bool begun, struct rye_err *err);
 void errand_leave(struct errand *errand);
 void errand_tree_done(const struct errand *errand);
 
+/* errand_past.c: the threads that a model goes on with, from the board, into the project that it runs in. */
+int errand_past(struct errand *errand, struct rye_err *err);
+
 /* errand_begin.c: from a claim to a running thread; or to the receipt of a refusal. */
 void errand_begin(struct errand *errand);
 /* One that this worker's predecessor had begun. False: it is not known whether it had. */
@@ -103,6 +106,13 @@ bool errand_adopt(struct errand *errand);
 /* errand_tell.c: what it prints and writes down, as far as it was not told yet; at the end all files. */
 int errand_tell(struct errand *errand, struct rye_err *err);
 int errand_tell_all(struct errand *errand, struct rye_err *err);
+
+/*
+ * errand_words.c: what the board says of a run beside its order: renewed, it is to be cancelled, words. Each word
+ * is passed on to the runner once; what that answered is a line of BOARD_ANSWERS, which is told as it grows.
+ */
+int errand_hear(struct errand *errand, struct rye_err *err);
+void errand_words_again(struct errand *errand); /* those that an earlier worker has passed on */
 
 /* errand_end.c: the receipt. */
 int errand_receipt(struct errand *errand, struct rye_err *err); /* of the thread's record */

@@ -194,7 +194,9 @@ static int ask_cancel(struct ask *ask, struct rye_err *err)
 
 static int ask_say(struct ask *ask, struct rye_err *err)
 {
-	return board_say(ask->board, ask->key.pub.fp, ask->argv[0], ask->argv[1], err);
+	int64_t n;
+
+	return board_say(ask->board, ask->key.pub.fp, ask->argv[0], ask->argv[1], &n, err);
 }
 
 static int checked(struct ask *ask, const struct board_run *run, struct rye_span text,

@@ -3,7 +3,7 @@
  * A run elsewhere, against a node of one thread that answers as it is told: what comes out is written once,
  * the end is believed by its receipt alone, a cut is no end.
  */
-#include "rye_test.h"
+#include "told.h"
 
 #include "away/away_inner.h"
 
@@ -107,6 +107,7 @@ static int away_setup(void **state)
 	snprintf(p->dir, sizeof(p->dir), "/tmp/rye-away.XXXXXX");
 	assert_non_null(mkdtemp(p->dir));
 	p->ask = (struct away_ask){ .live = away_heard, .live_arg = &p->live };
+	p->ask.doc = json_pack("{s:{s:s}}", "options", "project", p->dir);
 	p->ask.dir = open(p->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	p->ask.stop = eventfd(0, EFD_CLOEXEC);
 	away->ask = &p->ask;
@@ -116,6 +117,7 @@ static int away_setup(void **state)
 	away->envelope = rye_blob_new("{}", 2);
 	snprintf(away->remote.name, sizeof(away->remote.name), "box");
 	sha256_hex(SPAN("the order"), away->order.sha);
+	assert_works(&p->err, words_open(away, &p->err));
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
 	assert_int_equal(conn_over(ends[0], dup(ends[0]), &away->link.conn, &p->err), 0);
 	assert_int_equal(conn_over(ends[1], dup(ends[1]), &p->far, &p->err), 0);
@@ -145,6 +147,8 @@ static int away_teardown(void **state)
 {
 	struct away_place *p = *state;
 
+	words_close(&p->away);
+	json_decref((json_t *)p->ask.doc);
 	remote_link_done(&p->away.link);
 	pthread_join(p->thread, NULL);
 	json_decref(p->away.stands);

@@ -210,11 +210,12 @@ static void another_principal_sees_nothing(void **state)
 	struct board_run run;
 	struct rye_err *err = &t->place.err;
 	const char *other = "0123456789abcdef";
+	int64_t n;
 
 	submit(t);
 	assert_int_equal(board_find(t->place.board, other, t->id, &run, err), -RYE_NOT_FOUND);
 	assert_int_equal(board_cancel(t->place.board, other, t->id, &run, err), -RYE_NOT_FOUND);
-	assert_int_equal(board_say(t->place.board, other, t->id, "x", err), -RYE_NOT_FOUND);
+	assert_int_equal(board_say(t->place.board, other, t->id, "x", &n, err), -RYE_NOT_FOUND);
 	assert_int_equal(board_forget(t->place.board, other, t->id, err), -RYE_NOT_FOUND);
 }
 
@@ -324,11 +325,14 @@ static void a_running_one_is_told(void **state)
 	auto_buf struct rye_buf words = RYE_BUF_INIT;
 	struct board_told told;
 	struct board_run run;
+	int64_t n;
 
 	submit(t);
 	claim(t, &run);
-	assert_int_equal(board_say(board, t->place.principal, t->id, "say: one", err), 0);
-	assert_int_equal(board_say(board, t->place.principal, t->id, "say: two", err), 0);
+	assert_int_equal(board_say(board, t->place.principal, t->id, "say: one", &n, err), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(board_say(board, t->place.principal, t->id, "say: two", &n, err), 0);
+	assert_int_equal(n, 2);
 	assert_int_equal(board_renew(board, &t->seat, &run, &told, err), 0);
 	assert_false(told.cancel);
 	assert_int_equal(told.words, 2);
@@ -339,7 +343,7 @@ static void a_running_one_is_told(void **state)
 	assert_int_equal(board_renew(board, &t->seat, &run, &told, err), 0);
 	assert_true(told.cancel);
 	settle(t, &run, "receipt");
-	assert_int_equal(board_say(board, t->place.principal, t->id, "x", err), -RYE_STATE);
+	assert_int_equal(board_say(board, t->place.principal, t->id, "x", &n, err), -RYE_STATE);
 }
 
 /* 22: each byte once, in order, also where what was written is written again. */

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# remote_thread.sh: a directive that a model works through elsewhere is a thread here with the files of one that runs
+# here; what is said to it is heard there, it is gone on with there, and when it is killed nothing of it is left.
+. "$(dirname "$0")/agent_lib.sh"
+export RYE_NODE_IDLE_MS=5000
+
+agent_runtime
+agent_model '{"by": "turn", "lanes": {
+  "And Bob": [{}, {}, {"calls": [{"name": "directive_return", "arguments": {"greeting": "Good day, Bob."}}]}],
+  "Greet Ann": [{"text": "I look.", "calls": [{"name": "t_step", "arguments": {}}]},
+    {"calls": [{"name": "directive_return", "arguments": {"greeting": "Good day, Ann."}}]}],
+  "Greet long": [{"calls": [{"name": "t_nap", "arguments": {}}]},
+    {"calls": [{"name": "directive_return", "arguments": {"greeting": "At last."}}]}]
+}}'
+agent_steps
+agent_tool nap naps '    import subprocess
+    subprocess.run(["sleep", "1000.'$$'"])'
+agent_directive hello '    <permissions><execute><tool>t/*</tool></execute></permissions>
+  </metadata>
+  <inputs><input name="who" type="string" required="true">Whom</input></inputs>
+  <outputs><output name="greeting" type="string" required="true">The greeting</output></outputs>' <<'TEXT'
+Greet {input:who}.
+TEXT
+agent_sign tool:t/step tool:t/nap
+fx_mount
+ok 'a node' "$RYEFS" node init "$T/node" --system "$S"
+like 'is pinned' "$(run remote add --yes node "command:$RYEFS node --stdio $T/node")" 'node is pinned'
+ok 'and knows us' "$RYEFS" node admit --dir "$T/node" "$(ls "$T/node/asked" | sed 's/[.]pem$//')" --system "$S"
+threads=$M/state/threads
+names() { ls "$threads/$1" | grep -vxE 'changes|changes.json|receipt.json|remote'; }
+
+# --- 24: the files of one that runs here ---
+here=$(jq -r .thread_id <<<"$(fork hello '{"who":"Ann"}')")
+reply=$(fork hello '{"who":"Ann","target":"remote:node"}')
+is 'it is carried out there' "$(jq -c '[.status,.remote,.outputs.greeting]' <<<"$reply")" '["success","node","Good day, Ann."]'
+there=$(jq -r .thread_id <<<"$reply")
+is 'its files are those of a thread here, name by name' "$(names "$there")" "$(names "$here")"
+is 'so are its outputs' "$(ls "$threads/$there/outputs" "$threads/$there/turns" "$threads/$there/tools")" \
+  "$(ls "$threads/$here/outputs" "$threads/$here/turns" "$threads/$here/tools" | sed "s,$here,$there,")"
+is 'its records are what it wrote' "$(cat "$threads/$there/integrity")" 'ok 2 checkpoints'
+story=$P/.ai/state/threads/$there/transcript.jsonl
+cp "$story" "$T/story"
+sed -i 's/I look/I l0ok/' "$story"
+like 'a changed byte shows' "$(cat "$threads/$there/integrity")" '^bad: Content hash mismatch'
+cp "$T/story" "$story"
+sed -i 's/"remote":"node"/"remote":"n0de"/' "$P/.ai/state/threads/$there/.vouched.json"
+like 'and so does who vouches for them' "$(cat "$threads/$there/integrity")" '^bad: Untrusted key'
+sed -i 's/"remote":"n0de"/"remote":"node"/' "$P/.ai/state/threads/$there/.vouched.json"
+
+# --- gone on with there ---
+next=$(run threads resume "$there" 'And Bob.' -q)
+is 'it is gone on with' "$(run threads wait "$next" | tail -n 1)" completed
+is 'there' "$(cut -d' ' -f1 "$threads/$next/remote")" node
+is 'by what was said before' "$(cat "$threads/$next/outputs/greeting")" 'Good day, Bob.'
+is 'the old one says so' "$(cat "$threads/$there/status" "$threads/$next/integrity" | xargs)" 'continued ok 1 checkpoint'
+
+# --- said to it ---
+id=$(jq -r .thread_id <<<"$(fork_async hello '{"who":"long","target":"remote:node"}')")
+asleep() { pgrep -f "^sleep 1000.$$" >"$T/naps"; }
+ok 'a long one naps' until_true asleep
+is 'a limit is heard there' "$(run threads limit "$id" turns=9 2>&1)" ''
+like 'one that is none is refused by the runner there' "$(run threads limit "$id" bananas=9)" 'bananas'
+is 'something is said' "$(run threads say "$id" 'Hurry.')" ''
+kill "$(cat "$T/naps")"
+is 'it ends' "$(cat "$threads/$id/wait")" completed
+has 'and has heard it' "$(jq -r '.payload.text // empty' "$P/.ai/state/threads/$id/transcript.jsonl")" 'Hurry.'
+is 'with its other limit' "$(grep turns "$threads/$id/limits")" 'turns 2 9'
+
+# --- killed ---
+id=$(jq -r .thread_id <<<"$(fork_async hello '{"who":"long","target":"remote:node"}')")
+ok 'another naps' until_true asleep
+echo kill >"$threads/$id/ctl"
+is 'it is killed' "$(cat "$threads/$id/wait")" killed
+awake() { ! asleep; }
+ok 'and all that it had started is gone' until_true awake
+is 'nothing of it runs there' "$(ps -eo args | grep -c "thread-run.*[r]emote_thread")" 0
+finish
