@@ -119,9 +119,15 @@ refusals() { jq -r 'select(.refused) | .refused' "$T/asked"; }
 asked() { jq -c "select(.body and .n == $1) | .body" "$T/asked"; }
 asks() { jq -c 'select(.body) | .body' "$T/asked" | grep -cF -- "$1"; }
 run() { timeout 60 "$RYEFS" "$@" --project "$P" --user "$U" --system "$S" 2>&1; }
+# The program starts in a tenth of the time that Python takes.
 row() {
+  local db=$P/.ai/state/threads/$1.db
+  if command -v sqlite3 >/dev/null; then
+    sqlite3 -bail -cmd '.timeout 10000' -separator ' ' -nullvalue None "$db" "$2" | head -n 1
+    return
+  fi
   "$PY" -c 'import sqlite3, sys
-with sqlite3.connect(sys.argv[1]) as db: print(*(db.execute(sys.argv[2]).fetchone() or ()))' "$P/.ai/state/threads/$1.db" "$2"
+with sqlite3.connect(sys.argv[1]) as db: print(*(db.execute(sys.argv[2]).fetchone() or ()))' "$db" "$2"
 }
 # events FILTER of the transcript of thread ID
 events() { jq -c "$2" "$P/.ai/state/threads/$1/transcript.jsonl"; }

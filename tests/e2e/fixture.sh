@@ -14,8 +14,8 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 export LC_ALL=C.UTF-8 HOME=$U USER_SPACE=$U TMPDIR=$T
 unset RYE_DEV_MODE RYE_SIGNING_KEY_DIR RYE_SYSTEM_SPACES VIRTUAL_ENV CDPATH
-E2E=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-S=$(dirname "$RYEFS")/bundle
+E2E=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
+S=${RYEFS%/*}/bundle
 [ -d "$S/.ai/tools/rye/bash" ] || skip "the bundle is not built"
 # a version manager's python3 is a shell script that is slow to start
 PY=/usr/bin/python3
@@ -70,17 +70,17 @@ lacks() {
   esac
 }
 
-# works TEXT COMMAND...; fails TEXT COMMAND...: in time, too
+# works TEXT COMMAND...; fails TEXT COMMAND...: without hanging, too
 works() {
   local what=$1 text
   shift
-  if text=$(timeout -k 1 20 "$@" 2>&1 </dev/null); then good "$what"; else bad "$what" "status $?" "$text"; fi
+  if text=$(timeout -k 1 100 "$@" 2>&1 </dev/null); then good "$what"; else bad "$what" "status $?" "$text"; fi
 }
 
 fails() {
   local what=$1 text r
   shift
-  text=$(timeout -k 1 20 "$@" 2>&1 </dev/null)
+  text=$(timeout -k 1 100 "$@" 2>&1 </dev/null)
   r=$?
   if [ $r = 0 ] || [ $r = 124 ] || [ $r = 137 ]; then
     bad "$what" "status $r" "$text"
@@ -116,12 +116,13 @@ fx_mount() { mount_rye "$@" && scanned; }
 
 # fx_wait SECONDS COMMAND...: until it succeeds
 fx_wait() {
-  local left=$(($1 * BUSY * 20))
+  local left=$(($1 * BUSY * 1000)) ms=20
   shift
   while ! "$@" >/dev/null 2>&1; do
-    left=$((left - 1))
+    left=$((left - ms))
     [ $left -gt 0 ] || return 1
-    sleep 0.05
+    nap $ms
+    [ $ms -ge 100 ] || ms=$((ms + 10))
   done
 }
 

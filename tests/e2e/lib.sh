@@ -17,7 +17,8 @@
 #   since NAME              how much it grew since the last `mark`
 #   mark                    takes down all counters
 #   allow REGEX             lines of the daemon's stderr that are as they should be
-#   until_true CMD...       waits up to 20 s for CMD to succeed
+#   until_true CMD...       waits 20 s, and as long as the looking takes, for CMD to succeed
+#   nap MS                  the same as sleep, without a process
 #   put PATH TEXT           a file below the project's .ai (directories are made)
 #   beside NAME CMD...      a process that ends with the test, its output in $T/NAME.log; its id in BESIDE
 #   at_end CODE             runs when the test ends, before its files are removed; FAILED and rc tell how
@@ -26,8 +27,9 @@
 set -u
 : "${RYEFS:?the program under test}"
 SRC=${RYE_TEST_SRC:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)}
-NAME=$(basename "$0" .sh)
-LIMIT=${RYE_TEST_LIMIT:-200} # seconds; stacks are dumped then. The longest test takes 60 where nothing else runs
+# Each program that is started takes longer than what it does here: what bash can do itself, it does.
+NAME=${0##*/} NAME=${NAME%.sh}
+LIMIT=${RYE_TEST_LIMIT:-200} # seconds without a result; stacks are dumped then
 N=0
 FAILED=0
 DAEMON=
@@ -60,6 +62,14 @@ S=$T/system
 M=$P/mnt
 ERR=$T/stderr
 mkdir -p "$P/.ai"/{directives,tools,knowledge,config} "$U/.ai/config/keys/trusted" "$S/.ai/tools" "$M"
+mkfifo "$T/.nothing" || exit 1
+
+# A version manager's python3 is a shell script, which takes ten times as long to start.
+if [ -x /usr/bin/python3 ] && [ ! /usr/bin/python3 -ef "$(command -v python3)" ]; then
+  mkdir "$T/python"
+  ln -s /usr/bin/python3 "$T/python/python3"
+  PATH=$T/python:$PATH
+fi
 
 # the key that signed tests/vectors: Ed25519 seed 00 01 … 1f
 trust_key() {
@@ -92,13 +102,18 @@ dump_stacks() {
   done
 }
 
-# The last resort: a test that hangs ends, and says where everybody stood.
+# The last resort: a test that hangs ends, and says where everybody stood. One that is only slow, since the
+# machine is busy, has had a result meanwhile.
 watchdog() {
   # neither the sleep nor the output it would hold open outlives the test
   trap 'kill "$nap" 2>/dev/null; exit' TERM
-  sleep "$LIMIT" >/dev/null 2>&1 &
-  nap=$!
-  wait "$nap"
+  while
+    : >"$T/watched"
+    sleep "$LIMIT" >/dev/null 2>&1 &
+    nap=$!
+    wait "$nap"
+    [ "$T/result" -nt "$T/watched" ]
+  do :; done
   DAEMON=$(cat "$T/pid" 2>/dev/null) dump_stacks
   kill -9 $(cat "$T/pid" 2>/dev/null) 2>/dev/null
   kill -TERM $$
@@ -156,6 +171,7 @@ result() { # STATUS TEXT
     FAILED=$((FAILED + 1))
     echo "not ok $N - $2"
   fi
+  : >"$T/result"
 }
 
 ok() {
@@ -186,49 +202,53 @@ is() {
 }
 
 like() {
-  local rc=0
-  printf '%s\n' "$2" | grep -qE -- "$3" || rc=1
+  local rc=1 line
+  while [ $rc = 1 ] && IFS= read -r line; do
+    [[ ! $line =~ $3 ]] || rc=0
+  done <<<"$2"
+  [ $rc = 0 ] || { printf '%s\n' "$2" | grep -qE -- "$3" && rc=0; }
   result "$rc" "$1"
   [ "$rc" -eq 0 ] || printf '# got: %s\n# wanted: %s\n' "$(printf %s "$2" | head -c 600 | tr '\n' '~')" "$3"
 }
 
+# errno_text NAME: what strerror() says of it becomes $want
 errno_text() {
   case $1 in
-    EACCES) echo 'Permission denied' ;;
-    EAGAIN) echo 'Resource temporarily unavailable' ;;
-    EBUSY) echo 'Device or resource busy' ;;
-    EBADMSG) echo 'Bad message' ;;
-    EEXIST) echo 'File exists' ;;
-    EFBIG) echo 'File too large' ;;
-    EHOSTUNREACH) echo 'No route to host' ;;
-    EINVAL) echo 'Invalid argument' ;;
-    EKEYREJECTED) echo 'Key was rejected by service' ;;
-    EISDIR) echo 'Is a directory' ;;
-    ENODATA) echo 'No data available' ;;
-    ENOENT) echo 'No such file or directory' ;;
-    ENOKEY) echo 'Required key not available' ;;
-    ENOTCONN) echo 'Transport endpoint is not connected' ;;
-    ENOTDIR) echo 'Not a directory' ;;
-    ENOTEMPTY) echo 'Directory not empty' ;;
-    EROFS) echo 'Read-only file system' ;;
-    EUCLEAN) echo 'Structure needs cleaning' ;;
-    EXDEV) echo 'Invalid cross-device link' ;;
-    *) echo "$1" ;;
+    EACCES) want='Permission denied' ;;
+    EAGAIN) want='Resource temporarily unavailable' ;;
+    EBUSY) want='Device or resource busy' ;;
+    EBADMSG) want='Bad message' ;;
+    EEXIST) want='File exists' ;;
+    EFBIG) want='File too large' ;;
+    EHOSTUNREACH) want='No route to host' ;;
+    EINVAL) want='Invalid argument' ;;
+    EKEYREJECTED) want='Key was rejected by service' ;;
+    EISDIR) want='Is a directory' ;;
+    ENODATA) want='No data available' ;;
+    ENOENT) want='No such file or directory' ;;
+    ENOKEY) want='Required key not available' ;;
+    ENOTCONN) want='Transport endpoint is not connected' ;;
+    ENOTDIR) want='Not a directory' ;;
+    ENOTEMPTY) want='Directory not empty' ;;
+    EROFS) want='Read-only file system' ;;
+    EUCLEAN) want='Structure needs cleaning' ;;
+    EXDEV) want='Invalid cross-device link' ;;
+    *) want=$1 ;;
   esac
 }
 
 # What writing answers where no permission to write is shown: it stops all but root.
 NOWRITE=EACCES
-[ "$(id -u)" != 0 ] || NOWRITE=EROFS
+[ $EUID != 0 ] || NOWRITE=EROFS
 
 errno() {
   local text=$1 want
-  want=$(errno_text "$2")
+  errno_text "$2"
   shift 2
   local out rc
   out=$("$@" 2>&1 >/dev/null </dev/null)
   rc=$?
-  if [ "$rc" -ne 0 ] && printf '%s' "$out" | grep -qF "$want"; then
+  if [ "$rc" -ne 0 ] && [[ $out == *"$want"* ]]; then
     result 0 "$text"
   else
     result 1 "$text"
@@ -243,13 +263,23 @@ preloaded() { # NAME VARIABLE=VALUE CMD...
   "${@:3}"
 }
 
+# nap MS: no process is started for it; nothing is ever written to that pipe
+nap() {
+  local s
+  printf -v s '%d.%03d' $(($1 / 1000)) $(($1 % 1000))
+  read -rt "$s" _ <>"$T/.nothing"
+  [ $? -gt 128 ] || sleep "$s"
+}
+
+# Looks often at first, then less so: looking costs the processor what is waited for.
 until_true() {
-  local i
-  for ((i = 0; i < 2000; i++)); do
+  local ms=10 waited
+  for ((waited = 0; waited < 20000; waited += ms)); do
     "$@" >/dev/null 2>&1 && return 0
-    sleep 0.01
+    nap $ms
+    [ $waited -lt $((ms * 10)) ] || [ $ms -ge 100 ] || ms=$((ms + 10))
   done
-  return 1
+  "$@" >/dev/null 2>&1
 }
 
 allow() {
@@ -265,7 +295,9 @@ put() {
 }
 
 mounted() {
-  grep -qF " ${1:-$M} fuse.ryefs " /proc/self/mounts
+  local all
+  read -rd '' all </proc/self/mounts
+  [[ $all == *" ${1:-$M} fuse.ryefs "* ]]
 }
 
 answers() {
@@ -285,7 +317,7 @@ mount_rye() {
   for ((i = 0; i < 1000; i++)); do
     mounted && answers 2>/dev/null && return 0
     kill -0 "$DAEMON" 2>/dev/null || break
-    sleep 0.01
+    nap $((i < 20 ? 10 : 50))
   done
   echo "Bail out! the mount does not come up: $(tail -3 "$ERR" | tr '\n' ' ')"
   FAILED=1
