@@ -3,6 +3,7 @@
 include path of its layer and no other."""
 
 import concurrent.futures
+import os
 import subprocess
 import sys
 
@@ -54,4 +55,5 @@ def main(root, cc):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2:] or ["cc"]))
+    # a store of compiled objects has no use for what is not compiled
+    sys.exit(main(sys.argv[1], [word for word in sys.argv[2:] if os.path.basename(word) != "ccache"] or ["cc"]))

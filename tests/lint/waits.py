@@ -27,11 +27,26 @@ WAITS = re.compile(
     r"readdir(64)?|scandir\w*|[fl]?stat(64)?|fstatat(64)?|statx|f?statvfs(64)?|f?statfs(64)?|access|faccessat|"
     r"readlink(at)?|realpath|f?truncate(64)?|unlink(at)?|rename(at2?)?|link(at)?|symlink(at)?|mkdir(at)?|rmdir|"
     r"f?chmod(at)?|f?chown(at)?|utimensat|futimens|fopen(64)?|syscall)$")
+RELOCATION = re.compile(r"([0-9a-f]{16}) (R_X86_64_\w+)\s+(\S+?)(?:([+-])0x([0-9a-f]+))?$")
+CALL = re.compile(r"\t(?:call|jmp|j\w+)\s+[0-9a-f]+ <([^>+]+)(?:\+0x[0-9a-f]+)?>$")
 ROOT = "ops_table"
 
 
 def run(*words):
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+def dumped(what, paths, *more):
+    """(name of the object, line) of what objdump says of them."""
+    obj = None
+    with subprocess.Popen(["objdump", what, *more, *paths], stdout=subprocess.PIPE, text=True) as out:
+        for line in out.stdout:
+            if line.endswith("file format elf64-x86-64\n"):
+                obj = line.partition(":")[0].rpartition("/")[2]
+            elif len(line) > 1:
+                yield obj, line[:-1]
+    if out.returncode:
+        sys.exit(f"waits: objdump {what} ends with {out.returncode}")
 
 
 def base(name):
@@ -46,49 +61,62 @@ class Graph:
         self.known = set()
         self.locals = {}
 
-    def add(self, path):
-        obj = path.name
-        symbols = {}  # section -> [(start, end, node)]
-        for line in run("objdump", "-tw", str(path)).splitlines():
+    def add(self, paths):
+        """One objdump for all objects: to start it for each would take longer than what it does."""
+        paths = [str(path) for path in paths]
+        symbols = self.add_symbols(paths)
+        self.add_relocations(paths, symbols)
+        self.add_calls(paths)
+
+    def add_symbols(self, paths):
+        """(object, section) -> [(start, end, node)]"""
+        symbols = {}
+        for obj, line in dumped("-tw", paths):
             m = re.match(r"([0-9a-f]{16}) (.{7}) (\S+)\s+([0-9a-f]{16})\s+(?:\.hidden )?(\S+)$", line)
             if not m or m[3].startswith("*") or "d" in m[2]:
                 continue
             node = m[5] if "g" in m[2] or "w" in m[2] else (obj, m[5])
             start = int(m[1], 16)
-            symbols.setdefault(m[3], []).append((start, start + max(int(m[4], 16), 1), node))
+            symbols.setdefault((obj, m[3]), []).append((start, start + max(int(m[4], 16), 1), node))
             self.known.add(node)
             self.locals[(obj, m[5])] = node
         for rows in symbols.values():
             rows.sort(key=lambda row: row[0])
+        return symbols
 
-        def at(section, offset):
-            return next((row for row in symbols.get(section, ()) if row[0] <= offset < row[1]), None)
+    def add_relocations(self, paths, symbols):
+        def at(obj, section, offset):
+            return next((row for row in symbols.get((obj, section), ()) if row[0] <= offset < row[1]), None)
 
         section = None
-        for line in run("objdump", "-rw", str(path)).splitlines():
+        for obj, line in dumped("-rw", paths):
             if line.startswith("RELOCATION RECORDS FOR ["):
                 section = line[len("RELOCATION RECORDS FOR ["):-2]
+                left_out = section.startswith((".debug", ".eh_frame"))
                 continue
-            m = re.match(r"([0-9a-f]{16}) (R_X86_64_\w+)\s+(\S+?)(?:([+-])0x([0-9a-f]+))?$", line)
-            if not m or section.startswith((".debug", ".eh_frame")):
+            m = None if section is None or left_out else RELOCATION.match(line)
+            if not m:
                 continue
             offset, add = int(m[1], 16), int(m[5] or "0", 16) * (-1 if m[4] == "-" else 1)
-            source = at(section, offset)
+            source = at(obj, section, offset)
             if m[3].startswith("."):
                 # behind a place that ends its instruction
-                there = at(m[3], add if m[2] == "R_X86_64_64" else add + 4)
+                there = at(obj, m[3], add if m[2] == "R_X86_64_64" else add + 4)
                 target = there and there[2]
             else:
                 target = self.locals.get((obj, m[3]), m[3])
             if source and target and source[2] != target:
                 self.edge(source[2], target, None if section.startswith(".text") else offset - source[0])
+
+    def add_calls(self, paths):
         inside = None
-        for line in run("objdump", "-dw", "--no-show-raw-insn", str(path)).splitlines():
-            m = re.match(r"[0-9a-f]{16} <(\S+)>:$", line)
-            if m:
-                inside = self.locals.get((obj, m[1]), (obj, m[1]))
+        for obj, line in dumped("-dw", paths, "--no-show-raw-insn"):
+            if line.startswith("0"):
+                m = re.match(r"[0-9a-f]{16} <(\S+)>:$", line)
+                if m:
+                    inside = self.locals.get((obj, m[1]), (obj, m[1]))
                 continue
-            m = re.search(r"\t(?:call|jmp|j\w+)\s+[0-9a-f]+ <([^>+]+)(?:\+0x[0-9a-f]+)?>$", line)
+            m = CALL.search(line) if "\tcall" in line or "\tj" in line else None
             if m and inside:
                 target = self.locals.get((obj, m[1]))
                 if target and target != inside:
@@ -171,8 +199,7 @@ def main():
     source = pathlib.Path(sys.argv[1])
     graph = Graph()
     for archive in sys.argv[2:]:
-        for path in objects(archive):
-            graph.add(path)
+        graph.add(objects(archive))
     if ROOT not in graph.known:
         sys.exit("waits: ops_table is in no object: build first")
     roots = beginnings(graph, declared(source, "node_class"))
