@@ -32,6 +32,11 @@ int64_t clock_us(void)
 	return read_ns(CLOCK_MONOTONIC) / 1000;
 }
 
+int64_t clock_own_us(void)
+{
+	return read_ns(CLOCK_THREAD_CPUTIME_ID) / 1000;
+}
+
 void clock_cond_init(pthread_cond_t *cond)
 {
 	pthread_condattr_t attr;

@@ -14,6 +14,8 @@
 int64_t clock_ns(void); /* monotonic nanoseconds */
 int64_t clock_ms(void); /* monotonic milliseconds */
 int64_t clock_us(void); /* monotonic microseconds */
+/* Microseconds that this thread has had a processor: what others do makes them no more. */
+int64_t clock_own_us(void);
 /* A condition whose waits end by clock_ns. */
 void clock_cond_init(pthread_cond_t *cond);
 /* Until it is signalled: 0; or ETIMEDOUT, clock_ns is `end`. The lock is held, as with any wait. */

@@ -345,25 +345,16 @@ static bool privates_too_many(struct privates *privates)
 	return clock_ms() < privates->too_many_until_ms;
 }
 
-/* Of the processor, which other programs do not make longer. */
-static int64_t walk_ms(void)
-{
-	struct timespec spent;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
-	return spent.tv_sec * 1000 + spent.tv_nsec / 1000000;
-}
-
 static void privates_walk(struct privates *privates, struct private_walk *walk)
 {
 	auto_close int root = open(privates->project, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int64_t took_ms = -walk_ms();
+	int64_t took_ms = -clock_own_us() / 1000; /* other programs do not make it longer */
 
 	walk_later(walk, strdup(""), 0);
 	for (size_t i = 0; root >= 0 && i < walk->n && !walk->rows.failed; i++)
 		private_walk_dir(walk, root, i);
 	walk_anchor(walk);
-	took_ms += walk_ms();
+	took_ms += clock_own_us() / 1000;
 	if (!walk->rows.failed || walk->rows.sys != E2BIG)
 		return;
 	GUARD(&privates->lock);

@@ -153,7 +153,7 @@ static void base64url(void **state)
 static void hostile_globs(void **state)
 {
 	char pattern[2001] = "", text[4001] = "";
-	int64_t start = clock_ms();
+	int64_t start = clock_own_us();
 
 	memset(text, 'a', 4000);
 	for (size_t i = 0; i < 1000; i++)
@@ -169,7 +169,7 @@ static void hostile_globs(void **state)
 		text[i] = '/';
 	memcpy(pattern, "**/a/*/a/*/*/**/*b", 19);
 	assert_false(glob_match(pattern, text));
-	assert_true(clock_ms() - start < 5000);
+	assert_true(clock_own_us() - start < 5 * 1000000);
 }
 
 static void dups(void **state)

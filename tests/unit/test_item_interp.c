@@ -58,7 +58,7 @@ static void hostile_text(void **state)
 	auto_json json_t *inputs = json_object();
 	struct interp in = { .inputs = inputs, .env = env };
 	auto_buf struct rye_buf text = RYE_BUF_INIT, out = RYE_BUF_INIT;
-	int64_t start = clock_ms();
+	int64_t start = clock_own_us();
 
 	for (int i = 0; i < 200000; i++)
 		buf_adds(&text, "{input:a:{env:ä:${inputs.é");
@@ -69,7 +69,7 @@ static void hostile_text(void **state)
 	buf_clear(&out);
 	interp_text(&in, (struct rye_span){ text.data, text.len }, &out);
 	assert_false(out.failed);
-	assert_true(clock_ms() - start < 10000);
+	assert_true(clock_own_us() - start < 10 * 1000000);
 }
 
 static void nothing_to_do(void **state)

@@ -61,7 +61,7 @@ static void work_is_bounded(void **state)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	struct rye_err err = { 0 };
-	int64_t start = clock_ms();
+	int64_t start = clock_own_us();
 
 	for (int i = 0; i < 100000; i++)
 		buf_adds(&text, "const __a__ = /*");
@@ -76,7 +76,7 @@ static void work_is_bounded(void **state)
 	for (int i = 0; i < 1000000; i++)
 		buf_addc(&text, '[');
 	json_decref(parse_javascript(span_of(text.data), &err));
-	assert_true(clock_ms() - start < 10000);
+	assert_true(clock_own_us() - start < 10 * 1000000);
 }
 
 int main(void)
