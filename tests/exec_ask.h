@@ -51,13 +51,13 @@ static inline struct exec_said exec_end(struct exec_waiter *w, struct rye_call *
 	int r = 0;
 
 	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += 40;
+	until.tv_sec += 200;
 	pthread_mutex_lock(&w->lock);
 	while (!w->told && !r)
 		r = pthread_cond_timedwait(&w->cond, &w->lock, &until);
 	pthread_mutex_unlock(&w->lock);
 	if (r)
-		fail_msg("no answer within 40 seconds");
+		fail_msg("no answer within 200 seconds");
 	rye_call_unref(call);
 	assert_int_equal(w->told, 1);
 	assert_non_null(w->said.reply);

@@ -50,45 +50,52 @@ struct waiter {
 	struct provider_place *p;
 	const struct provider *provider;
 	const struct provider_request *request;
-	int64_t ms;
+	int64_t end;
 };
 
 static void *attempt_later(void *arg)
 {
 	struct waiter *waiter = arg;
-	int64_t begun = clock_ms();
 	struct provider_result got = provider_attempt(waiter->p, waiter->provider, waiter->request);
 
-	waiter->ms = clock_ms() - begun;
+	waiter->end = clock_ms();
 	provider_result_done(&got);
 	return NULL;
 }
 
+/* Told to pause, then two answers. */
+#define PAUSED(ms)                                                               \
+	"{\"status\":429,\"headers\":{\"retry-after-ms\":\"" ms "\"},\"error\":" \
+	"{\"type\":\"rate_limit_error\"}},{\"text\":\"a\"},{\"text\":\"b\"}"
+
+/* A machine so busy that another key's answer comes later than the pause is long has a longer one. */
 static void P64_a_pause_holds_for_all_of_one_key(void **state)
 {
 	struct provider_place *p = *state;
 	auto_provider struct provider *other = NULL;
-	struct waiter waiters[2];
-	pthread_t threads[2];
+	bool meanwhile = false;
 
-	provider_serve(p, "[{\"status\":429,\"headers\":{\"retry-after-ms\":\"700\"},\"error\":"
-			  "{\"type\":\"rate_limit_error\"}},{\"text\":\"a\"},{\"text\":\"b\"},"
-			  "{\"text\":\"c\"}]");
+	provider_serve(p, "[" PAUSED("1000") "," PAUSED("4000") "," PAUSED("16000") "]");
 	provider_place_open(p);
 	p->env.shared = p->place.base;
 	model_open(p, "anthropic_messages", "");
 	other = provider_at(p, "anthropic_messages", "headers: {x-api-key: another}\n");
-	model_attempt(p);
-	assert_int_equal(p->got.failure.class, FAULT_RATE);
-	assert_int_equal(p->got.failure.wait_ms, 700);
-	waiters[0] = (struct waiter){ p, p->provider, &p->request, 0 };
-	waiters[1] = (struct waiter){ p, other, &p->request, 0 };
-	for (int i = 0; i < 2; i++)
-		pthread_create(&threads[i], NULL, attempt_later, &waiters[i]);
-	for (int i = 0; i < 2; i++)
-		pthread_join(threads[i], NULL);
-	assert_true(waiters[0].ms >= 500);
-	assert_true(waiters[1].ms < waiters[0].ms);
+	for (int64_t pause = 1000; pause <= 16000 && !meanwhile; pause *= 4) {
+		struct waiter held = { p, p->provider, &p->request, 0 };
+		struct waiter free = { p, other, &p->request, 0 };
+		int64_t told = clock_ms();
+		pthread_t thread;
+
+		model_attempt(p);
+		assert_int_equal(p->got.failure.class, FAULT_RATE);
+		assert_int_equal(p->got.failure.wait_ms, pause);
+		pthread_create(&thread, NULL, attempt_later, &held);
+		attempt_later(&free);
+		pthread_join(thread, NULL);
+		assert_true(held.end >= told + pause);
+		meanwhile = free.end < told + pause;
+	}
+	assert_true(meanwhile);
 }
 
 static void places_of_one_key(void **state)
@@ -217,16 +224,16 @@ static void P70_a_rejected_field(void **state)
 
 static void P71_comments_keep_alive_what_has_begun(void **state)
 {
-	static const char limits[] = "timeouts: {connect: 5, first_byte: 0.4, idle: 0.4}\n";
+	static const char limits[] = "timeouts: {connect: 5, first_byte: 1, idle: 1}\n";
 	struct provider_place *p = *state;
 
-	provider_serve(p, "[{\"text\":\"a\",\"first\":1.5,\"comments\":0.1},"
-			  "{\"text\":[\"a\",\"b\"],\"gap\":0.8,\"comments\":0.1},"
-			  "{\"text\":[\"a\",\"b\"],\"gap\":0.8}]");
+	provider_serve(p, "[{\"text\":\"a\",\"first\":3,\"comments\":0.1},"
+			  "{\"text\":[\"a\",\"b\"],\"gap\":1.6,\"comments\":0.1},"
+			  "{\"text\":[\"a\",\"b\"],\"gap\":1.6}]");
 	model_open(p, "openai_chat", limits);
 	model_attempt(p);
 	assert_int_equal(p->got.failure.class, FAULT_TIMEOUT);
-	assert_true(p->got.failure.retryable && p->got.ms < 1400);
+	assert_true(p->got.failure.retryable && p->got.ms < 2900);
 	model_attempt(p);
 	if (!p->got.complete)
 		fail_msg("%s", p->got.failure.sentence);
