@@ -256,6 +256,9 @@ void merging_set_up(struct cli *cli, json_t *made);
 /* The pre-commit hook of this clone: `ryefs verify --changed-since HEAD`; exit status, the reason told. */
 int merging_hook(struct cli *cli, json_t *made);
 
+/* cli/skill/skill_new.c: a skill of this one text, SKILL.md; dry: only whether it can be. Exit status. */
+int skill_new(struct cli *cli, enum rye_space space, const char *text, bool dry);
+
 /* sign_ask.c: asks for each refused item of the batch; fn signs one, exit status. */
 typedef int (*sign_ask_fn)(void *arg, const char *ref);
 int sign_ask(struct cli *cli, const struct rye_batch *batch, sign_ask_fn fn, void *arg);

@@ -12,6 +12,7 @@
 
 extern const char skeleton_directive_md[], skeleton_graph_yaml[], skeleton_http_yaml[];
 extern const char skeleton_knowledge_md[], skeleton_mcp_server_yaml[], skeleton_mcp_tool_yaml[];
+extern const char skeleton_skill_md[];
 extern const char skeleton_tool_mjs[], skeleton_tool_pl[], skeleton_tool_py[], skeleton_tool_sh[];
 extern const char skeleton_tool_ts[], skeleton_tool_yaml[];
 
@@ -30,6 +31,8 @@ static const struct skeleton rows[] = {
 	  "ryefs execute directive:@ID@ name=Ann" },
 	{ "knowledge", "markdown", " md ", RYE_KNOWLEDGE, ".md", "@ID@", skeleton_knowledge_md,
 	  "ryefs execute knowledge:@ID@" },
+	{ "skill", "markdown", " md ", RYE_SKILL, "/SKILL.md", "@ID@", skeleton_skill_md,
+	  "ryefs verify skill:@ID@" },
 	{ "graph", "yaml", " yml ", RYE_TOOL, ".yaml", "@ID@", skeleton_graph_yaml, RUNS },
 	{ "http", "yaml", " yml ", RYE_TOOL, ".yaml", "@ID@", skeleton_http_yaml, RUNS },
 	{ "mcp", "yaml", " yml ", RYE_TOOL, ".yaml", "mcp/servers/@ID@", skeleton_mcp_server_yaml,

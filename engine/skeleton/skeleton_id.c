@@ -11,6 +11,9 @@
 #include <ctype.h>
 #include <string.h>
 
+/* The longest name that clients of skills take. */
+#define SKILL_NAME 64
+
 /* Directories may be called anything that is a word in every format; a file's name, what its kind asks. */
 static char fit_char(const struct skeleton *row, bool stem, char c)
 {
@@ -38,18 +41,22 @@ static void add_part(const struct skeleton *row, struct rye_buf *out, struct rye
 		if (begins &&
 		    (strchr("-_.", c) || (row->item == RYE_DIRECTIVE && stem && isdigit(c))))
 			continue;
-		if (!begins && strchr("-_", c) && out->data[out->len - 1] == c && c != part.ptr[i])
+		if (!begins && strchr("-_", c) && out->data[out->len - 1] == c &&
+		    (c != part.ptr[i] || row->item == RYE_SKILL))
 			continue;
 		buf_addc(out, c);
 	}
+	if (row->item == RYE_SKILL && out->len - from > SKILL_NAME)
+		buf_cut(out, from + SKILL_NAME);
 	while (out->len > from && strchr("-_", out->data[out->len - 1]) &&
-	       out->data[out->len - 1] != part.ptr[part.len - 1])
+	       (out->data[out->len - 1] != part.ptr[part.len - 1] || row->item == RYE_SKILL))
 		buf_cut(out, out->len - 1);
 }
 
 char *skeleton_id(const struct skeleton *row, const char *id)
 {
-	bool flat = !strcmp(row->kind, "mcp"); /* a server has a name, and no place */
+	/* a server and a skill have a name, and no place */
+	bool flat = !strcmp(row->kind, "mcp") || row->item == RYE_SKILL;
 	auto_buf struct rye_buf out = RYE_BUF_INIT;
 	struct rye_span rest = span_of(id);
 

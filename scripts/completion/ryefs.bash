@@ -152,7 +152,7 @@ _ryefs() {
       ;;
     new)
       if [ "$cword" = 2 ]; then
-        COMPREPLY=($(compgen -W "tool directive knowledge graph http mcp" -- "$cur"))
+        COMPREPLY=($(compgen -W "tool directive knowledge skill graph http mcp" -- "$cur"))
       fi
       ;;
     umount) COMPREPLY=($(compgen -W "$(awk '$0 ~ / - fuse\.ryefs / {print $5}' /proc/self/mountinfo)" -- "$cur")) ;;

@@ -56,6 +56,9 @@ complete -c ryefs -n '__ryefs_verb mcp' -fa 'serve add list refresh remove (__ry
 complete -c ryefs -n '__ryefs_verb new' -fa 'tool directive knowledge graph http mcp'
 complete -c ryefs -n '__ryefs_verb node' -fa 'init admit list remove gc (__ryefs_member fingerprint node list)'
 complete -c ryefs -n '__ryefs_verb remote' -fa 'list add status push diff pull gc rm (__ryefs_member name remote list)'
+complete -c ryefs -n '__ryefs_verb new' -fa 'tool directive knowledge skill graph http mcp'
+complete -c ryefs -n '__ryefs_verb node' -fa 'init admit list remove (__ryefs_member fingerprint node list)'
+complete -c ryefs -n '__ryefs_verb remote' -fa 'list add status push diff pull rm (__ryefs_member name remote list)'
 complete -c ryefs -n '__ryefs_verb secret' -fa 'set list rm (__ryefs_member name secret list)'
 complete -c ryefs -n '__ryefs_verb untrust' -fa '(__ryefs_member fingerprint keys)'
 complete -c ryefs -n '__ryefs_verb umount' -fa "(awk '/ - fuse\.ryefs / {print \$5}' /proc/self/mountinfo)"

@@ -42,7 +42,7 @@ can_run() { # LANG
     perl) [ -x /usr/bin/perl ] ;;
   esac
 }
-is "kinds" "$kinds" "tool directive knowledge graph http mcp"
+is "kinds" "$kinds" "tool directive knowledge skill graph http mcp"
 is "languages of a tool" "$(langs tool)" "python shell javascript typescript yaml perl"
 
 made= # "KIND LANG REF", a line each
@@ -50,7 +50,7 @@ for kind in $kinds; do
   for lang in $(langs "$kind"); do
     id=t/$kind-$lang
     [ "$kind" = directive ] && id=t/greet_$lang
-    [ "$kind" = mcp ] && id=$kind-$lang
+    [ "$kind" = mcp ] || [ "$kind" = skill ] && id=$kind-$lang
     said=$(ryefs new "$kind" "$id" --lang "$lang" 2>"$T/remarks")
     is "$kind $lang: is made, without a remark" "$? $(cat "$T/remarks")" "0 "
     next=$(sed -n 's/^next: //p' <<<"$said")
@@ -64,7 +64,7 @@ for kind in $kinds; do
       without "$kind $lang: runs" "$lang is not installed"
       continue
     fi
-    case $kind in knowledge) wanted='What is to be known' ;; *) wanted=Ann ;; esac
+    case $kind in knowledge) wanted='What is to be known' ;; skill) wanted='ok       skill:' ;; *) wanted=Ann ;; esac
     has "$kind $lang: the next command works" "$(eval "$next" 2>&1)" "$wanted"
     [ "$kind" = tool ] && is "$kind $lang: says what it is to say" "$(eval "$next" 2>&1)" "Hello, Ann!"
     [ "$kind" = tool ] || [ "$kind" = graph ] || [ "$kind" = http ] || continue
@@ -82,10 +82,11 @@ fx_mount
 while read -r kind lang ref; do
   [ -n "$ref" ] || continue
   can_run "$lang" || continue
-  at=$M/$(sed 's|^tool:|tools/|; s|^directive:|directives/|; s|^knowledge:|knowledge/|' <<<"$ref")
+  at=$M/$(sed 's|^tool:|tools/|; s|^directive:|directives/|; s|^knowledge:|knowledge/|; s|^skill:|skills/|' <<<"$ref")
   case $kind in
     directive) has "mount: $ref" "$(cat "$at.md?name=Ann")" "2. Greet Ann in a friendly tone" ;;
     knowledge) has "mount: $ref" "$(cat "$at.md")" "What is to be known" ;;
+    skill) has "mount: $ref" "$(cat "$at/SKILL.md")" "# Skill markdown" "ryefs skill add skill-markdown" ;;
     *)
       ok "mount: $ref runs" bash -c 'echo "{\"name\": \"Ann\"}" >"$1/run"' - "$at"
       has "mount: $ref answers" "$(cat "$at/output")" Ann
@@ -111,10 +112,10 @@ mistake() { # STATUS SENTENCE COMMAND...: one line, and a remedy that works
   is "$*: lines" "$(wc -l <<<"$text")" 2
   (EDITOR=true eval "${mend:-false}" >"$T/mended" 2>&1 </dev/null) && good "$*: the remedy works" || bad "$*: the remedy works" "$mend" "$(cat "$T/mended")"
 }
-gone() { rm -rf .ai/tools/my .ai/directives/my .ai/knowledge/my .ai/tools/mcp/hello .ai/tools/mcp/servers/hello.yaml; }
+gone() { rm -rf .ai/tools/my .ai/skills/{a-b,hello,b*} .ai/directives/my .ai/knowledge/my .ai/tools/mcp/hello .ai/tools/mcp/servers/hello.yaml; }
 for case in \
   "2|wanted: ryefs new KIND ID|" "2|wanted: ryefs new tool ID|tool" "2|wanted: ryefs new mcp ID|mcp" \
-  "2|did you mean tool?|tol my/x" "2|\"skill\" is nothing that can be made|skill my/x" "2|is nothing that can be made|config my/x" \
+  "2|did you mean tool?|tol my/x" "2|without a directory|skill my/hello" "2|is no good name|skill a--B-" "2|is no good name|skill $(printf 'b%.0s' $(seq 65))" "2|is nothing that can be made|config my/x" \
   "2|not in \"cobol\"|tool my/x --lang cobol" "2|not in \".rb\"|tool my/x.rb" "2|is no good name|tool my/Hello_World" \
   "2|is no good name|tool ../my/x" "2|is no good name|tool my/x/" "2|wanted small letters, digits and _|directive my/say-hi" "2|without a directory|mcp a/hello" \
   "2|a control file's|tool my/run" "2|is no name of a tool|tool knowledge:my/x" "2|is too long|tool $(printf 'a%.0s' $(seq 300))"; do
@@ -143,7 +144,7 @@ has "and says so" "$said" "No signing keypair"
 mistake 4 'No signing keypair' ryefs new tool keyless/x
 export USER_SPACE=$U
 is "as files are called" "$(ryefs new .ai/tools/my/x.sh 2>&1 | head -n 1)$(ryefs new tool .ai/tools/my/y.sh | head -n 1)" \
-  'ryefs new: ".ai/tools/my/x.sh" is nothing that can be made: wanted tool, directive, knowledge, graph, http or mcp'"signed tool:my/y: $P/.ai/tools/my/y.sh"
+  'ryefs new: ".ai/tools/my/x.sh" is nothing that can be made: wanted tool, directive, knowledge, skill, graph, http or mcp'"signed tool:my/y: $P/.ai/tools/my/y.sh"
 is "a kind and an ID in one word" "$(ryefs new knowledge:my/one | head -n 1)" "signed knowledge:my/one: $P/.ai/knowledge/my/one.md"
 has "what it hides is told" "$(ryefs new tool rye/bash/bash 2>&1)" "tool:rye/bash/bash is in the system"
 rm -r .ai/tools/rye

@@ -21,10 +21,10 @@ for kind in $kinds; do
   for lang in $(langs "$kind"); do
     id=t/greet_$lang
     [ "$kind" = directive ] || id=t/greet-$lang
-    [ "$kind" = mcp ] && id=greet
+    [ "$kind" = mcp ] || [ "$kind" = skill ] && id=greet
     made=$(ryefs new --json -n "$kind" "$id" --lang "$lang" | jq '.would_make[0]')
     path=$(jq -r .path <<<"$made")
-    is "$kind $lang: the same text" "$(cat "$M/new/$kind/$id.${path##*.}")" "$(jq -r .text <<<"$made")"
+    is "$kind $lang: the same text" "$(cat "$M/new/$kind/$id$(case $kind in skill) echo /SKILL.md ;; *) echo ".${path##*.}" ;; esac)")" "$(jq -r .text <<<"$made")"
   done
 done
 is "stat tells its size" "$(stat -c %s "$M/new/tool/a/b.py")" "$(wc -c <"$M/new/tool/a/b.py")"
@@ -37,7 +37,7 @@ until_true test -f "$M/tools/my/hello.py"
 echo '{"name":"Ann"}' >"$M/tools/my/hello/run"
 is "and runs" "$(cat "$M/tools/my/hello/output")" "Hello, Ann!"
 
-for name in nothing tool/hello.rb tool/.git tool/package.json directive/Greet.md tool/my/Hello.py mcp/a/b.yaml; do
+for name in nothing tool/hello.rb tool/.git tool/package.json directive/Greet.md tool/my/Hello.py mcp/a/b.yaml skill/a_b/SKILL.md skill/a/b/SKILL.md skill/a.md; do
   ok "there is no $name" test ! -e "$M/new/$name"
 done
 ok "a directory that could go on" test -d "$M/new/tool/some/where"

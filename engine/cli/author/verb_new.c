@@ -106,7 +106,9 @@ static int new_read_id(struct new_wish *wish, const char **ret_ext)
 		word = typed;
 	if (!word) {
 		mend = mend_with("ryefs new %s %s", wish->kind,
-				 strcmp(wish->kind, "mcp") ? "my/hello" : "hello");
+				 strcmp(wish->kind, "mcp") && strcmp(wish->kind, "skill") ?
+					 "my/hello" :
+					 "hello");
 		return cli_complain(cli, CLI_USAGE, mend, "wanted: ryefs new %s ID", wish->kind);
 	}
 	/* ".ai/tools/my/hello.py" says it all */
@@ -172,7 +174,7 @@ static int new_check_id(struct new_wish *wish)
 			    "wanted small letters, digits and _ behind the last /, and a letter first" :
 		    wish->row->item == RYE_KNOWLEDGE ?
 			    "wanted letters, digits, -, _ and ." :
-		    strcmp(wish->kind, "mcp") ?
+		    strcmp(wish->kind, "mcp") && wish->row->item != RYE_SKILL ?
 			    "wanted small letters, digits and - behind the last /" :
 			    "wanted small letters, digits and -, without a directory") < 0)
 		return CLI_FAILED;
@@ -296,6 +298,8 @@ static int new_put(struct new_wish *wish, const struct new_file *file, bool dry)
 	auto_free char *other = NULL, *mend = NULL;
 	struct rye_err err = { 0 };
 
+	if (file->row->item == RYE_SKILL)
+		return skill_new(wish->cli, wish->space, file->text, dry);
 	if (rye_put(wish->cli->rye, &put, &said, &err)) {
 		if (err.code == RYE_BUSY)
 			return new_exists(wish, file, NULL);

@@ -32,9 +32,7 @@ static bool is_passed_over(const char *name)
 	return false;
 }
 
-/* Takes the blob over. */
-static int folder_add(struct folder *folder, const char *path, struct rye_blob *blob,
-		      struct rye_err *err)
+int folder_add(struct folder *folder, const char *path, struct rye_blob *blob, struct rye_err *err)
 {
 	struct folder_file *file;
 

@@ -97,14 +97,35 @@ static bool same_source(const struct skill_adding *adding)
 	       same_text(json_str(told, "path"), adding->source->path);
 }
 
-static int adding_clash(const struct skill_adding *adding, bool there)
+/* One that was killed before it wrote the manifest, or a copy of it: nothing would be lost. */
+static bool same_folder(const struct skill_adding *adding, int own)
+{
+	auto_folder struct folder there = { 0 };
+	struct rye_err ignored;
+	bool same = own >= 0 && !folder_read(own, true, &there, &ignored) &&
+		    there.n == adding->folder.n;
+
+	for (size_t i = 0; same && i < there.n; i++) {
+		const struct rye_blob *a = there.v[i].blob, *b = adding->folder.v[i].blob;
+
+		same = same_text(there.v[i].path, adding->folder.v[i].path) && a->len == b->len &&
+		       !memcmp(a->data, b->data, a->len);
+	}
+	return same;
+}
+
+static int adding_clash(const struct skill_adding *adding, int own)
 {
 	const char *from = json_str(json_object_get(adding->was.data, "source"), "from");
 	const char *name = adding->name;
 	auto_free char *as = again_with(adding, "--as OTHER");
 	auto_free char *mend = NULL;
 
-	if (adding->in_place || (!there && !adding->manifest))
+	if (!strcmp(name, "ryefs"))
+		return cli_complain(adding->cli, CLI_REFUSED, as,
+				    "the name ryefs is that of the skill that tells of the mount");
+	if (adding->in_place || (own < 0 && !adding->manifest) ||
+	    (!adding->manifest && same_folder(adding, own)))
 		return CLI_OK;
 	if (!adding->manifest) {
 		mend = mend_with("ryefs skill add %s", name);
@@ -129,7 +150,7 @@ static int adding_place(struct skill_adding *adding, int dir)
 	adding->in_place = own >= 0 && fstat(own, &a) == 0 && fstat(dir, &b) == 0 &&
 			   a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 	adding_before(adding);
-	return adding_clash(adding, own >= 0);
+	return adding_clash(adding, own);
 }
 
 /* ---- its own manifest ---- */
@@ -305,7 +326,7 @@ int adding_read(struct skill_adding *adding, int dir)
 		return cli_misuse(adding->cli,
 				  "--as wants 1 to 64 of a-z, 0-9 and single hyphens, not %s",
 				  adding->as);
-	if (folder_read(dir, adding->cli->opt.deps, &adding->folder, &err))
+	if (!adding->folder.n && folder_read(dir, adding->cli->opt.deps, &adding->folder, &err))
 		return adding_fail(adding, &err);
 	status = adding_locked(adding);
 	if (status != CLI_OK)

@@ -13,20 +13,27 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-int skill_place(struct cli *cli, struct skill_place *ret)
+int skill_place_of(struct cli *cli, enum rye_space space, struct skill_place *ret)
 {
-	const char *word = cli->opt.space ? cli->opt.space : "project";
 	int n = rye_space_count(cli->rye);
 
-	if (strcmp(word, "project") != 0 && strcmp(word, "user") != 0)
-		return cli_misuse(cli, "--space wants project or user, not %s", word);
-	ret->space = !strcmp(word, "user") ? RYE_USER : RYE_PROJECT;
+	ret->space = space;
 	for (int i = 0; i < n; i++) {
 		rye_space_get(cli->rye, i, &ret->info);
 		if (ret->info.type == ret->space && ret->info.fd >= 0)
 			return CLI_OK;
 	}
-	return cli_complain(cli, CLI_NOT_FOUND, NULL, "there is no .ai in the %s space", word);
+	return cli_complain(cli, CLI_NOT_FOUND, NULL, "there is no .ai in the %s space",
+			    space == RYE_USER ? "user" : "project");
+}
+
+int skill_place(struct cli *cli, struct skill_place *ret)
+{
+	const char *word = cli->opt.space ? cli->opt.space : "project";
+
+	if (strcmp(word, "project") != 0 && strcmp(word, "user") != 0)
+		return cli_misuse(cli, "--space wants project or user, not %s", word);
+	return skill_place_of(cli, strcmp(word, "user") ? RYE_PROJECT : RYE_USER, ret);
 }
 
 int skill_manifest(struct cli *cli, enum rye_space space, const char *name, struct skill *ret)

@@ -229,5 +229,6 @@ int adding_put(struct skill_adding *adding)
 	r = adding->in_place ? put_manifest(adding, &err) : put_both(adding, skills, &err);
 	if (r)
 		return cli_fail(adding->cli, &err, NULL);
-	return out_success(adding->cli, "name", adding->name, "is signed");
+	return adding->silent ? CLI_OK :
+				out_success(adding->cli, "name", adding->name, "is signed");
 }

@@ -30,6 +30,8 @@ struct folder {
 
 /* dir: open to read. No link is followed but to a file within. Fails at what no manifest may list. */
 int folder_read(int dir, bool with_deps, struct folder *ret, struct rye_err *err);
+/* Takes the blob over. In the order of paths. */
+int folder_add(struct folder *folder, const char *path, struct rye_blob *blob, struct rye_err *err);
 void folder_done(struct folder *folder);
 #define auto_folder __attribute__((cleanup(folder_done)))
 const struct folder_file *folder_find(const struct folder *folder, const char *path); /* or NULL */
@@ -56,6 +58,7 @@ struct skill_place {
 };
 /* The space that --space names, or the project's; exit status. */
 int skill_place(struct cli *cli, struct skill_place *ret);
+int skill_place_of(struct cli *cli, enum rye_space space, struct skill_place *ret);
 /* Its verified manifest, whatever its files are by now; exit status, the reason told. */
 int skill_manifest(struct cli *cli, enum rye_space space, const char *name, struct skill *ret);
 
@@ -107,12 +110,13 @@ struct skill_adding {
 	struct rye_blob *manifest; /* the file of before; NULL: there is none */
 	char name[SKILL_NAME_MAX + 1];
 	char before[17], signer[17]; /* keys: of the file that is there, of the one to be written */
+	bool silent; /* handed in: its end is told elsewhere */
 	bool in_place; /* the folder is the one of the workspace */
 	bool kept; /* text is its author's, signed by them */
 	char digest[SHA_HEX];
 	struct rye_buf text; /* the manifest */
 };
-/* dir: the folder, to read. Exit status; what of it cannot be is told. */
+/* dir: the folder, to read; unless `folder` is filled. Exit status; what of it cannot be is told. */
 int adding_read(struct skill_adding *adding, int dir);
 /* Does the yes come from neither a terminal nor an option? Then all are only shown. */
 bool adding_only_shows(const struct skill_adding *adding);

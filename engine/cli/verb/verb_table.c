@@ -183,9 +183,9 @@ static const struct cli_verb verbs[] = {
 	{ .name = "new",
 	  .usage = "KIND ID",
 	  .help = "begin an item: small, signed, with comments that teach its fields",
-	  .more = "KIND is tool, directive, knowledge, graph (a workflow), http (a request of a web\n"
-		  "server) or mcp (a server of the Model Context Protocol). ID is the path below the\n"
-		  "kind's directory, as my/hello; of a server its name alone. What is made works at\n"
+	  .more = "KIND is tool, directive, knowledge, skill, graph (a workflow), http (a request of a\n"
+		  "web server) or mcp (a server of the Model Context Protocol). ID is the path below the\n"
+		  "kind's directory, as my/hello; of a skill or server its name alone. It works at\n"
 		  "once; the command that tries it is printed. On a terminal it asks for what is\n"
 		  "missing. What is there already stays.",
 	  .examples = "ryefs new tool my/hello\n"
