@@ -2,8 +2,10 @@
 """`ryefs mcp` on standard input and output: eras, tools, prompts, resources, tasks, streams, and
 how calls and the server end."""
 
+import base64
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -501,6 +503,46 @@ class Resources(Place):
             self.assertEqual((answer["error"]["code"], answer["error"]["data"]), (-32602, {"uri": URI + name}))
         self.assertNotIn("broken", [prompt["name"] for prompt in server.result("prompts/list")["prompts"]])
         self.assertEqual(server.ask("prompts/get", {"name": "broken"})["error"]["code"], -32602)
+
+    def skill(self, name):
+        folder = self.path("made/" + name)
+        os.makedirs(folder + "/data")
+        with open(folder + "/SKILL.md", "w", encoding="utf-8") as file:
+            file.write("---\nname: %s\ndescription: What %s is for.\n---\nText ü\n" % (name, name))
+        with open(folder + "/data/x.bin", "wb") as file:
+            file.write(b"\xff\x00\x01")
+        digest = re.search("sha256:[0-9a-f]{64}", self.rye("skill", "add", "--project", self.project, folder, status=None).stdout).group()
+        self.rye("skill", "add", "--project", self.project, "--expect", digest, folder)
+        return folder
+
+    def test_skills(self):
+        for name in ("good", "changed"):
+            self.skill(name)
+        os.makedirs(self.path(".ai/skills/bare"))
+        server = Stdio(self)
+        listed = {entry["uri"]: entry for entry in server.result("resources/list")["resources"] if entry["uri"].startswith("skill:")}
+        self.assertEqual(set(listed), {"skill://good/SKILL.md", "skill://changed/SKILL.md"})
+        entry = listed["skill://good/SKILL.md"]
+        self.assertEqual((entry["name"], entry["description"], entry["mimeType"]), ("good", "What good is for.", "text/markdown"))
+        contents = self.read(server, entry["uri"])["result"]["contents"][0]
+        self.assertEqual((contents["text"].encode()[-8:], len(contents["text"].encode())), ("Text ü\n".encode(), entry["size"]))
+        self.assertEqual(contents["_meta"]["ryefs/ref"], "skill:good")
+        contents = self.read(server, "skill://good/data/x.bin")["result"]["contents"][0]
+        self.assertEqual((base64.b64decode(contents["blob"]), contents["mimeType"]), (b"\xff\x00\x01", "application/octet-stream"))
+        with open(self.path(".ai/skills/changed/data/x.bin"), "ab") as file:
+            file.write(b"x")
+        for uri in ("skill://changed/SKILL.md", "skill://changed/data/x.bin", "skill://bare/SKILL.md"):
+            answer = self.read(server, uri)
+            self.assertEqual((answer["error"]["code"], answer["error"]["data"]), (-32602, {"uri": uri}))
+        self.assertIn("changed since signing", self.read(server, "skill://changed/SKILL.md")["error"]["message"])
+        listed = [entry["uri"] for entry in server.result("resources/list")["resources"]]
+        self.assertIn("skill://good/SKILL.md", listed)
+        self.assertNotIn("skill://changed/SKILL.md", listed)
+        for uri in ("skill://good", "skill://good/", "skill://good/data", "skill://good/no", "skill://no/SKILL.md", "skill://",
+                    "skill://good/../good.yaml", "skill://good/%2e%2e/good.yaml", "skill://../tools/x", "skill://good/SKILL.md%00"):
+            self.assertEqual(self.read(server, uri)["error"]["code"], -32602, uri)
+        templates = [row["uriTemplate"] for row in server.result("resources/templates/list")["resourceTemplates"]]
+        self.assertIn("skill://{name}/{+path}", templates)
 
     def test_mcp66_what_is_no_resource(self):
         self.knowledge("agent/threads/t1", "what a model wrote")

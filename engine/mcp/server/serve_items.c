@@ -11,8 +11,9 @@
 #include <string.h>
 
 #define PAGE 100
-/* Of a cursor, so that what is none is known. */
+/* Of a cursor, so that what is none is known: in the first kind of a list, in the second. */
 #define CURSOR "after:"
+#define THEN "then:"
 
 struct serve_walk {
 	struct serve *serve;
@@ -94,13 +95,19 @@ int serve_paths(struct serve *serve, enum rye_kind kind, serve_path_fn fn, void 
 
 /* ---- pages ---- */
 
-static bool read_cursor(const json_t *params, const char **ret, struct serve_fault *fault)
+static bool read_cursor(const json_t *params, const struct serve_page **page, const char **ret,
+			struct serve_fault *fault)
 {
 	const char *cursor = serve_text(params, "cursor");
 
 	*ret = "";
 	if (!json_object_get(params, "cursor"))
 		return true;
+	if (cursor && (*page)->then && !strncmp(cursor, THEN, strlen(THEN))) {
+		*page = (*page)->then;
+		*ret = cursor + strlen(THEN);
+		return true;
+	}
 	if (!cursor || strncmp(cursor, CURSOR, strlen(CURSOR)) != 0)
 		return serve_fail(fault, MCP_BAD_PARAMS, "cursor: there is no such page");
 	*ret = cursor + strlen(CURSOR);
@@ -146,13 +153,21 @@ json_t *serve_page(struct serve_request *request, const struct serve_page *page,
 	struct serve_paging paging = { .serve = request->serve, .page = page };
 	json_t *result;
 
-	if (!read_cursor(params, &paging.after, fault))
+	if (!read_cursor(params, &paging.page, &paging.after, fault))
 		return NULL;
 	paging.list = json_array();
-	serve_paths(request->serve, page->kind, page_add, &paging);
+	for (;;) {
+		serve_paths(request->serve, paging.page->kind, page_add, &paging);
+		if (paging.more || !paging.page->then)
+			break;
+		paging.page = paging.page->then;
+		paging.after = "";
+		*paging.last = 0;
+	}
 	result = json_pack("{s:o}", page->name, paging.list);
 	if (paging.more)
-		json_set(result, "nextCursor", json_sprintf(CURSOR "%s", paging.last));
+		json_set(result, "nextCursor",
+			 json_sprintf("%s%s", paging.page == page ? CURSOR : THEN, paging.last));
 	return serve_fresh(request, result);
 }
 

@@ -183,7 +183,8 @@ static void on_change(void *arg, const struct rye_change *change)
 		changed = SERVE_PROMPTS | SERVE_RESOURCES;
 	else if (change->type == RYE_CHANGE_PATH && change->kind == RYE_DIRECTIVE)
 		changed = SERVE_PROMPTS;
-	else if (change->type == RYE_CHANGE_PATH && change->kind == RYE_KNOWLEDGE)
+	else if (change->type == RYE_CHANGE_PATH &&
+		 (change->kind == RYE_KNOWLEDGE || change->kind == RYE_SKILL))
 		changed = SERVE_RESOURCES;
 	if (!changed)
 		return;

@@ -186,6 +186,7 @@ struct serve_page {
 	const json_t *clashes; /* for the entries; or NULL */
 	/* An item's entry; NULL: it is left out. */
 	json_t *(*entry)(struct serve *serve, const struct serve_found *found);
+	const struct serve_page *then; /* what the list goes on with, or NULL */
 };
 
 /* {name: [entry...], "nextCursor"?}, a new reference. */
