@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-static const struct store_ops *const stores[] = { &store_dir };
+static const struct store_ops *const stores[] = { &store_dir, &store_s3 };
 
 struct store {
 	const struct store_ops *ops;
@@ -40,7 +40,9 @@ int store_open(const char *where, struct store **ret, struct rye_err *err)
 		return rye_fail(err, RYE_IO, "store: out of memory");
 	store->ops = ops_of(where, &rest);
 	if (!store->ops)
-		return rye_fail(err, RYE_INVALID, "store '%s': wanted is dir:PATH", where);
+		return rye_fail(err, RYE_INVALID,
+				"store '%.*s': wanted is dir:PATH or s3://BUCKET?endpoint=URL",
+				(int)strcspn(where, ":?"), where);
 	r = store->ops->open(rest, &store->own, err);
 	if (r)
 		return r;
@@ -105,7 +107,8 @@ int store_try(const char *where, struct rye_err *err)
 	if (!r)
 		r = store_get(store, &range, &back, err);
 	if (!r && !span_eq(buf_span(&back), bytes))
-		r = rye_fail(err, RYE_IO, "store %s: what was put there comes back changed", where);
+		r = rye_fail(err, RYE_IO, "store %.*s: what was put there comes back changed",
+			     (int)strcspn(where, "?"), where);
 	if (!r)
 		r = store_del(store, TRY_NAME, err);
 	store_close(store);

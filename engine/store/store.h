@@ -19,7 +19,10 @@
 
 struct store;
 
-/* where: "dir:PATH" or an absolute path, a directory that is made for its owner alone. */
+/*
+ * where: "dir:PATH" or an absolute path, a directory that is made for its owner alone; or "s3://BUCKET[/PREFIX]?…", whose
+ * words are in s3_inner.h. RYE_UNREACHABLE, RYE_DENIED: of the way to the objects, as of the functions below.
+ */
 int store_open(const char *where, struct store **ret, struct rye_err *err);
 void store_close(struct store *store); /* NULL is fine */
 /* Can an object be put there, got back and deleted? What is wrong is told to be mended. */

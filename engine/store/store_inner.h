@@ -20,6 +20,6 @@ struct store_ops {
 /* store_name.c */
 int store_name_check(const char *name, struct rye_err *err);
 
-extern const struct store_ops store_dir;
+extern const struct store_ops store_dir, store_s3;
 
 #endif
