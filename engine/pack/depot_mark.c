@@ -31,7 +31,7 @@ static int mark_pieces(struct depot_mark *mark, const struct manifest_line *line
 	struct rye_err why = { 0 };
 	bool is_new = false;
 	size_t n = 0;
-	int r = digest_set_add(&mark->lists, &line->sha, &is_new, err);
+	int r = mark_set_add(&mark->lists, &line->sha, &is_new, err);
 
 	if (r || !is_new)
 		return r;
@@ -42,7 +42,7 @@ static int mark_pieces(struct depot_mark *mark, const struct manifest_line *line
 	if (r && err)
 		*err = why;
 	for (size_t i = 0; !r && i < n; i++)
-		r = digest_set_add(&mark->blobs, &pieces[i].sha, &is_new, err);
+		r = mark_set_add(&mark->blobs, &pieces[i].sha, &is_new, err);
 	return r;
 }
 
@@ -54,7 +54,7 @@ static int mark_lines(struct depot_mark *mark, const struct manifest *manifest, 
 		const struct manifest_line *line = &manifest->v[i];
 		bool is_new = false;
 
-		r = digest_set_add(&mark->blobs, &line->sha, &is_new, err);
+		r = mark_set_add(&mark->blobs, &line->sha, &is_new, err);
 		if (!r && line_in_pieces(line))
 			r = mark_pieces(mark, line, err);
 	}
@@ -71,7 +71,7 @@ static int mark_manifest(struct depot_mark *mark, const struct digest *name, str
 	struct rye_err why = { 0 };
 	char hex[SHA_HEX];
 	bool is_new, there;
-	int r = digest_set_add(&mark->manifests, name, &is_new, err);
+	int r = mark_set_add(&mark->manifests, name, &is_new, err);
 
 	if (r || !is_new)
 		return r;
@@ -139,7 +139,7 @@ static int unmarked_row(void *arg, const struct board_cells *row)
 	struct digest name;
 
 	what->any = digest_parse(span_of(cell_text(row, 0)), &name) &&
-		    !digest_set_has(&what->mark->manifests, &name);
+		    !mark_set_has(&what->mark->manifests, &name);
 	return what->any;
 }
 
@@ -160,8 +160,8 @@ int depot_mark_fresh(const struct depot_mark *mark, struct board *index, bool *r
 
 void depot_mark_done(struct depot_mark *mark)
 {
-	digest_set_done(&mark->blobs);
-	digest_set_done(&mark->lists);
-	digest_set_done(&mark->manifests);
+	mark_set_done(&mark->blobs);
+	mark_set_done(&mark->lists);
+	mark_set_done(&mark->manifests);
 	buf_done(&mark->waiting);
 }

@@ -52,21 +52,27 @@ static void sign_text(const struct s3_place *place, const struct s3_keys *keys, 
 	sodium_memzero(key, sizeof(key));
 }
 
+struct s3_signing {
+	const struct s3_place *place;
+	const struct s3_keys *keys;
+	const struct s3_request *request;
+	const char *stamp, *sha; /* sha: of the body */
+};
+
 /* Headers in the order of their names, and those names. */
-static void canonical_headers(const struct s3_place *place, const struct s3_keys *keys,
-			      const struct s3_request *request, const char *sha, const char *stamp,
-			      struct rye_buf *ret, struct rye_buf *ret_names)
+static void canonical_headers(const struct s3_signing *what, struct rye_buf *ret,
+			      struct rye_buf *ret_names)
 {
-	buf_addf(ret, "host:%s\n", place->host);
+	buf_addf(ret, "host:%s\n", what->place->host);
 	buf_adds(ret_names, "host");
-	if (request->range) {
-		buf_addf(ret, "range:%s\n", request->range);
+	if (what->request->range) {
+		buf_addf(ret, "range:%s\n", what->request->range);
 		buf_adds(ret_names, ";range");
 	}
-	buf_addf(ret, "x-amz-content-sha256:%s\nx-amz-date:%s\n", sha, stamp);
+	buf_addf(ret, "x-amz-content-sha256:%s\nx-amz-date:%s\n", what->sha, what->stamp);
 	buf_adds(ret_names, ";x-amz-content-sha256;x-amz-date");
-	if (*keys->token) {
-		buf_addf(ret, "x-amz-security-token:%s\n", keys->token);
+	if (*what->keys->token) {
+		buf_addf(ret, "x-amz-security-token:%s\n", what->keys->token);
 		buf_adds(ret_names, ";x-amz-security-token");
 	}
 }
@@ -89,9 +95,10 @@ void s3_sign(const struct s3_place *place, const struct s3_keys *keys,
 	auto_buf struct rye_buf headers = RYE_BUF_INIT, names = RYE_BUF_INIT;
 	auto_buf struct rye_buf canonical = RYE_BUF_INIT, text = RYE_BUF_INIT;
 	char sha[SHA_HEX], sum[SHA_HEX], signature[SHA_HEX];
+	const struct s3_signing what = { place, keys, request, stamp, sha };
 
 	sha256_hex(request->body, sha);
-	canonical_headers(place, keys, request, sha, stamp, &headers, &names);
+	canonical_headers(&what, &headers, &names);
 	buf_addf(&canonical, "%s\n%s\n%s\n%s\n%s\n%s", request->method, request->path,
 		 request->query, buf_span(&headers).ptr, buf_span(&names).ptr, sha);
 	sha256_hex(buf_span(&canonical), sum);

@@ -147,7 +147,34 @@ rye remote push --force gpu >/dev/null
 # --- limits ---
 rye node admit --dir "$NODE" "$FP" bytes=20M >/dev/null
 head -c 20000000 /dev/urandom >src/more.bin
-like 'more than the owner allows' "$(rye remote push gpu)" 'of yours are used'
+rye node init "$NODE" keep_new=0s keep_gone=0s >/dev/null
+like 'more than the owner allows' "$(rye remote push gpu)" '^ryefs: [0-9.]+ of 20 MB of yours on gpu are used; ryefs remote gc gpu would free [0-9.]+'
 rye node admit --dir "$NODE" "$FP" bytes=1G >/dev/null
 like 'until it is allowed' "$(rye remote push gpu)" 'at number [0-9]+'
+
+# --- 12, 6, 4: what no push of late needs goes; of this principal alone, and nothing in a dry run ---
+rm src/more.bin src/huge.bin src/big.bin
+for ((i = 0; i < 5; i++)); do echo "last $i" >src/turn && push >/dev/null; done
+room() { find "$NODE/store" -type f ! -name 'index.db*' -printf '%s\n' | awk '{ n += $1 } END { print int(n / 1000000) }'; }
+theirs=$(second remote gc --json --dry-run gpu)
+before=$(room)
+sleep 1.1 # reason: a second is how fine it is told what is new
+dry=$(rye remote gc --json --dry-run gpu)
+is 'a dry run frees nothing' "$(room)" "$before"
+like 'a dry run says what would go' "$(rye remote gc --dry-run gpu)" '^gpu: [0-9.]+ MB would go: '
+freed=$(rye remote gc --json gpu)
+ok 'and that is what goes' test "$(of '.freed / 100000 | floor' "$freed")" -eq "$(of '.freed / 100000 | floor' "$dry")"
+ok 'tens of megabytes' test "$(of .freed "$freed")" -gt 20000000
+ok 'also on the disk' test "$(room)" -lt "$((before - 20))"
+is 'what is there is what is here' "$(rye remote diff gpu)$(of .sent "$(push)")" 0
+is "another's stays" "$(second remote gc --json --dry-run gpu)" "$theirs"
+is 'all of it' "$(second remote diff gpu)" ''
+is 'once more: nothing' "$(of .freed "$(rye remote gc --json gpu)")" 0
+: >"$NODE/store/packs/$(ls "$NODE/store/packs" | head -n 1)/.rye-0123456789abcdef.tmp"
+touch -d '1 hour ago' "$NODE/store/packs/$(ls "$NODE/store/packs" | head -n 1)"/*
+like 'the owner frees what belongs to none, too' "$(rye node gc "$NODE")" ' have gone: .* objects deleted'
+is 'nothing is left over' "$(find "$NODE/store" -name '.rye-*' | wc -l)" 0
+ok 'and there are few files' test "$(find "$NODE/store" -type f ! -name 'index.db*' | wc -l)" -le 24
+is 'that of both is there' "$(rye remote diff gpu)$(second remote diff gpu)" ''
+like 'a time that is none' "$(rye node init "$NODE" keep_new=soon)" 'keep_new=soon: wanted is a time, as 90s, 15m, 24h or 30d'
 finish

@@ -407,6 +407,57 @@ static void a_head_moves_by_one(void **state)
 	assert_int_equal(board_advance(t->place.board, &to, &head, err), -RYE_STATE);
 }
 
+static int count_root(void *arg, const char *manifest)
+{
+	char *roots = arg;
+
+	strcat(strcat(roots, manifest), " ");
+	return 0;
+}
+
+static void roots_are(struct board_test *t, int64_t keep_ms, const char *wanted)
+{
+	char roots[256] = "";
+
+	assert_int_equal(board_roots(t->place.board, t->place.principal, keep_ms, count_root, roots,
+				     &t->place.err),
+			 0);
+	if (strlen(roots) != strlen(wanted))
+		fail_msg("roots are %s, wanted are %s", roots, wanted);
+	for (const char *s = wanted; *s; s += 3) {
+		char name[4] = { s[0], s[1], s[2] };
+
+		assert_non_null(strstr(roots, name));
+	}
+}
+
+/* The last five of each project, and what runs begin with and leave. */
+static void manifests_in_use_are_told(void **state)
+{
+	struct board_test *t = *state;
+	char manifest[] = "p0";
+	struct board_advance to = { t->place.principal, "roots", manifest, 0 };
+	struct board_head head;
+	struct rye_err *err = &t->place.err;
+	struct board_end end = { "done", "a receipt", "r2" };
+	enum board_settled settled;
+	struct board_run run;
+
+	for (; to.expected < 7; to.expected++, manifest[1]++)
+		assert_int_equal(board_advance(t->place.board, &to, &head, err), 0);
+	to.project = "other", manifest[0] = 'o', to.expected = 0;
+	assert_int_equal(board_advance(t->place.board, &to, &head, err), 0);
+	t->order.manifest = "r1";
+	submit(t);
+	roots_are(t, 0, "p2 p3 p4 p5 p6 o7 r1 ");
+	claim(t, &run);
+	assert_int_equal(board_settle(t->place.board, &run, &end, &settled, err), 0);
+	roots_are(t, 100000, "p2 p3 p4 p5 p6 o7 r1 r2 ");
+	roots_are(t, -100000, "p2 p3 p4 p5 p6 o7 ");
+	assert_int_equal(board_forget(t->place.board, t->place.principal, t->id, err), 0);
+	roots_are(t, 100000, "p2 p3 p4 p5 p6 o7 ");
+}
+
 static void a_month_has_a_cap(void **state)
 {
 	struct board_test *t = *state;
@@ -443,6 +494,7 @@ int main(void)
 		WITH_BOARD(a_running_one_is_told),
 		WITH_BOARD(output_is_read_from_any_offset),
 		WITH_BOARD(a_head_moves_by_one),
+		WITH_BOARD(manifests_in_use_are_told),
 		WITH_BOARD(a_month_has_a_cap),
 	};
 

@@ -9,7 +9,7 @@
 
 #define SET_FIRST 1024
 
-static size_t set_place(const struct digest_set *set, const struct digest *digest)
+static size_t set_place(const struct mark_set *set, const struct digest *digest)
 {
 	static const struct digest none;
 	uint64_t at;
@@ -21,14 +21,14 @@ static size_t set_place(const struct digest_set *set, const struct digest *diges
 	return (size_t)at;
 }
 
-bool digest_set_has(const struct digest_set *set, const struct digest *digest)
+bool mark_set_has(const struct mark_set *set, const struct digest *digest)
 {
 	return set->room && digest_is(&set->v[set_place(set, digest)], digest);
 }
 
-static bool set_grow(struct digest_set *set)
+static bool set_grow(struct mark_set *set)
 {
-	struct digest_set more = { .room = set->room ? 2 * set->room : SET_FIRST };
+	struct mark_set more = { .room = set->room ? 2 * set->room : SET_FIRST };
 	static const struct digest none;
 
 	more.v = calloc(more.room, sizeof(*more.v));
@@ -43,8 +43,8 @@ static bool set_grow(struct digest_set *set)
 	return true;
 }
 
-int digest_set_add(struct digest_set *set, const struct digest *digest, bool *ret_new,
-		   struct rye_err *err)
+int mark_set_add(struct mark_set *set, const struct digest *digest, bool *ret_new,
+		 struct rye_err *err)
 {
 	struct digest *place;
 
@@ -57,8 +57,8 @@ int digest_set_add(struct digest_set *set, const struct digest *digest, bool *re
 	return 0;
 }
 
-void digest_set_done(struct digest_set *set)
+void mark_set_done(struct mark_set *set)
 {
 	free(set->v);
-	*set = (struct digest_set){ 0 };
+	*set = (struct mark_set){ 0 };
 }
