@@ -423,6 +423,11 @@ static int open_frame(struct depot *depot, const struct finding *found, struct r
 	return 0;
 }
 
+void depot_until(struct depot *depot, const _Atomic bool *stop)
+{
+	depot->stop = stop;
+}
+
 int depot_read(struct depot *depot, const char *principal, const struct digest *sha,
 	       struct rye_buf *ret, struct rye_err *err)
 {
@@ -432,6 +437,8 @@ int depot_read(struct depot *depot, const char *principal, const struct digest *
 	struct rye_span blob;
 	int r;
 
+	if (depot->stop && *depot->stop)
+		return rye_fail(err, RYE_CANCELLED, "it is not wanted any more");
 	digest_hex(sha, hex);
 	r = board_ask(depot->index,
 		      BOARD_ROWS(place_row, &found,

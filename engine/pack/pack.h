@@ -179,6 +179,8 @@ int depot_take(struct depot *depot, const char *principal, struct rye_span pack,
 /* A bit for each, the first digest's is the lowest of ret[0]. What is told to be there stays a day. */
 int depot_has(struct depot *depot, const char *principal, const struct digest *v, size_t n,
 	      unsigned char *ret, struct rye_err *err);
+/* As soon as that is set, whichever thread sets it, nothing more is read: RYE_CANCELLED. */
+void depot_until(struct depot *depot, const _Atomic bool *stop);
 /*
  * Its bytes, added to *ret. RYE_NOT_FOUND: this principal has none of that name. RYE_IO: they are no
  * longer what they were, and from now on it has none, nor any of that pack that is damaged too.

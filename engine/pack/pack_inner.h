@@ -31,6 +31,7 @@ int frame_blob(struct rye_span raw, const struct pack_place *place, struct rye_s
 struct depot {
 	struct store *store;
 	struct board *index;
+	const _Atomic bool *stop; /* NULL: none */
 	/* the frame that was unpacked last: files of a directory lie in one */
 	char pack[SHA_HEX]; /* of which pack; "": none */
 	uint32_t off;

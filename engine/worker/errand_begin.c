@@ -106,13 +106,12 @@ static int errand_watch(struct errand *errand, struct rye_err *err)
 	return threads_wait(errand->threads, errand->order.id, &listener, err);
 }
 
-static int errand_try(struct errand *errand, struct rye_err *err)
+/* Behind its check-out; its principal's entry may have changed meanwhile. */
+static int errand_go(struct errand *errand, struct rye_err *err)
 {
 	auto_principal struct principal who = { 0 };
-	int r = errand_check(errand, &who, err);
+	int r = principal_load(errand->worker->node, errand->order.asker, &who, err);
 
-	if (!r)
-		r = errand_tree(errand, false, err);
 	if (!r)
 		r = errand_past(errand, err);
 	if (!r)
@@ -132,17 +131,51 @@ static int errand_try(struct errand *errand, struct rye_err *err)
 	return r ? r : errand_watch(errand, err);
 }
 
-void errand_begin(struct errand *errand)
+static void errand_refuse(struct errand *errand, const struct rye_err *why)
 {
-	struct rye_err err = { 0 }, more = { 0 };
+	struct rye_err more = { 0 };
 
-	if (!errand_try(errand, &err))
-		return;
 	errand->ended = true;
-	if (errand_refusal(errand, &err, &more)) {
+	if (errand_refusal(errand, why, &more)) {
 		log_line(&errand->worker->log, RYE_LOG_WARN, "worker", "%s", more.msg);
 		errand->gone = true;
 	}
+}
+
+static int errand_make_tree(struct errand *errand, struct rye_err *err)
+{
+	return errand_tree(errand, false, err);
+}
+
+static void errand_go_on(struct errand *errand, int r, const struct rye_err *why)
+{
+	struct rye_err err = { 0 };
+
+	/* another attempt counts, or none: this one has done nothing yet */
+	if (errand->aside.lost) {
+		errand_clear(errand);
+	} else if (r) {
+		errand_refuse(errand, why);
+	} else if (errand->cancelled) {
+		rye_fail(&err, RYE_CANCELLED, "it was cancelled before it was begun");
+		errand_refuse(errand, &err);
+	} else if (errand_go(errand, &err)) {
+		errand_refuse(errand, &err);
+	}
+}
+
+void errand_begin(struct errand *errand)
+{
+	auto_principal struct principal who = { 0 };
+	struct rye_err err = { 0 };
+	int r = errand_check(errand, &who, &err);
+
+	if (r)
+		errand_refuse(errand, &err);
+	else if (errand_has_tree(errand))
+		errand_aside(errand, errand_make_tree, errand_go_on);
+	else
+		errand_go_on(errand, errand_tree(errand, false, &err), &err);
 }
 
 /* The directory of its thread shows that its runner was begun, or its record that it has ended. */

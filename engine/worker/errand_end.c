@@ -105,10 +105,12 @@ int errand_receipt(struct errand *errand, struct rye_err *err)
 
 int errand_refusal(struct errand *errand, const struct rye_err *why, struct rye_err *err)
 {
-	auto_receipt struct receipt receipt = { .status = "refused" };
+	const char *state = errand->cancelled ? "cancelled" : "refused";
+	auto_receipt struct receipt receipt = { .gen = 0 };
 	struct board_used back = { .spend = -errand->reserved };
 	int r = 0;
 
+	snprintf(receipt.status, sizeof(receipt.status), "%s", state);
 	clock_iso_us(receipt.began);
 	clock_iso_us(receipt.ended);
 	rye_err_line(why, receipt.reason, sizeof(receipt.reason));
@@ -116,6 +118,6 @@ int errand_refusal(struct errand *errand, const struct rye_err *why, struct rye_
 		r = board_spend(errand->worker->board, errand->claim.principal, &back, -1, err);
 	if (!r)
 		r = receipt_make(errand, &receipt, err);
-	errand->end = (struct board_end){ "refused", errand->receipt.data, NULL };
+	errand->end = (struct board_end){ state, errand->receipt.data, NULL };
 	return r;
 }

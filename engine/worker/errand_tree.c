@@ -3,7 +3,7 @@
  * errand_tree.c: what a run finds as its project, and what it leaves there. An order that names a manifest gets
  * a directory of its own, written out of the depot, each file by its digest; two runs of one manifest never meet.
  * What it has made or changed goes into the depot with a manifest that its receipt names. An order that names
- * none runs in the node's own directory of the project. On the worker's thread.
+ * none runs in the node's own directory of the project. What is as long as the tree is big: beside the worker's thread.
  */
 #include "worker/worker_inner.h"
 
@@ -26,6 +26,11 @@
 static int tree_depot(const struct errand *errand, struct depot **ret, struct rye_err *err)
 {
 	return node_depot(errand->worker->node, ret, err);
+}
+
+bool errand_has_tree(const struct errand *errand)
+{
+	return *errand->order.manifest;
 }
 
 /* The run's own directory, and what is above it. */
@@ -62,7 +67,10 @@ static int tree_check_out(const struct errand *errand, const char *name, struct 
 
 	if (!r)
 		r = tree_manifest(errand, depot, &manifest, err);
-	return r ? r : checkout(depot, errand->order.asker, manifest, dir, err);
+	if (r)
+		return r;
+	depot_until(depot, &errand->stop);
+	return checkout(depot, errand->order.asker, manifest, dir, err);
 }
 
 int errand_tree(struct errand *errand, bool begun, struct rye_err *err)

@@ -22,6 +22,7 @@
 
 static void errand_free(struct errand *errand)
 {
+	errand_aside_end(errand);
 	threads_close(errand->threads);
 	order_done(&errand->order);
 	rye_blob_unref(errand->body);
@@ -98,13 +99,31 @@ static int take_one(struct node_worker *worker, struct rye_err *err)
 	return 1;
 }
 
+/* What it has left is known, or why not: both are told by its receipt. */
+static void errand_left(struct errand *errand, int r, const struct rye_err *why)
+{
+	(void)r;
+	(void)why;
+	errand->has_left = true;
+}
+
+static int look_at_left(struct errand *errand, struct rye_err *err)
+{
+	(void)err;
+	errand_leave(errand);
+	return 0;
+}
+
 static int errand_settle(struct errand *errand, struct rye_err *err)
 {
 	enum board_settled is;
 	int r = 0;
 
+	if (errand->threads && !errand->end.state && errand_has_tree(errand) && !errand->has_left) {
+		errand_aside(errand, look_at_left, errand_left);
+		return 0;
+	}
 	if (errand->threads && !errand->end.state) {
-		errand_leave(errand);
 		r = errand_tell_all(errand, err);
 		/* lost meanwhile: its files are no longer taken */
 		if (!r || r == -(int)RYE_STATE || r == -(int)RYE_NOT_FOUND)
@@ -112,12 +131,11 @@ static int errand_settle(struct errand *errand, struct rye_err *err)
 	}
 	if (!r)
 		r = board_settle(errand->worker->board, &errand->claim, &errand->end, &is, err);
-	if (!r) {
-		errand_item_done(errand);
-		errand_tree_done(errand);
-		errand->gone = true;
-	}
-	return r;
+	if (r)
+		return r;
+	errand_item_done(errand);
+	errand_clear(errand);
+	return 0;
 }
 
 /* One look at a run. woken: something was done to the board. */
@@ -128,6 +146,8 @@ static int errand_step(struct errand *errand, bool woken, struct rye_err *err)
 
 	if (errand->gone)
 		return 0;
+	if (errand->aside.under_way)
+		return errand_aside_step(errand, woken, err);
 	if (errand->ended)
 		return errand_settle(errand, err);
 	if (woken || now >= errand->renew_at)

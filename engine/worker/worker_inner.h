@@ -35,6 +35,20 @@ struct node_worker {
 	int n_errands;
 };
 
+/* errand_aside.c: what is done beside the worker's thread for a run. */
+struct errand;
+typedef int (*errand_aside_fn)(struct errand *errand, struct rye_err *err); /* on that thread */
+typedef void (*errand_then_fn)(struct errand *errand, int r, const struct rye_err *err);
+struct errand_aside {
+	pthread_t thread;
+	bool under_way, lost; /* lost: the board says that it is no longer this worker's */
+	errand_aside_fn fn;
+	errand_then_fn then;
+	_Atomic bool done; /* what follows is the worker's thread's then */
+	int r;
+	struct rye_err err;
+};
+
 /* One run, from its claim to its receipt. */
 struct errand {
 	struct errand *next;
@@ -49,6 +63,9 @@ struct errand {
 	bool private; /* the user space is this run's alone: it has secrets */
 	bool gone; /* another attempt, or none, is what counts now: nothing is settled */
 	bool cancelled;
+	struct errand_aside aside;
+	_Atomic bool stop; /* what is under way beside is not wanted any more */
+	bool has_left; /* its tree was looked at */
 	int64_t words; /* how many it was told, by its BOARD_ANSWERS */
 	int64_t renew_at, look_at; /* clock_ms */
 	int64_t live, story, answers; /* bytes that were told of what grows */
@@ -91,12 +108,20 @@ void errand_item_done(struct errand *errand); /* what is this run's alone goes *
  * and for ERRAND_LEFT of its thread, {manifest, refused} or {error}; and the end of its own directory.
  */
 #define ERRAND_LEFT "left.json"
+bool errand_has_tree(const struct errand *errand); /* a directory of its own */
 int errand_tree(struct errand *errand, bool begun, struct rye_err *err);
 void errand_leave(struct errand *errand);
 void errand_tree_done(const struct errand *errand);
 
 /* errand_past.c: the threads that a model goes on with, from the board, into the project that it runs in. */
 int errand_past(struct errand *errand, struct rye_err *err);
+/* fn on a thread of its own, then `then` on the worker's; nothing else is under way. */
+void errand_aside(struct errand *errand, errand_aside_fn fn, errand_then_fn then);
+/* While aside.under_way, in place of any other step. */
+int errand_aside_step(struct errand *errand, bool woken, struct rye_err *err);
+/* Its own directory goes, then it is gone. */
+void errand_clear(struct errand *errand);
+void errand_aside_end(struct errand *errand); /* waits for it; `then` is not called */
 
 /* errand_begin.c: from a claim to a running thread; or to the receipt of a refusal. */
 void errand_begin(struct errand *errand);
@@ -116,6 +141,7 @@ void errand_words_again(struct errand *errand); /* those that an earlier worker 
 
 /* errand_end.c: the receipt. */
 int errand_receipt(struct errand *errand, struct rye_err *err); /* of the thread's record */
+/* Nothing of it was begun: refused, or cancelled before. */
 int errand_refusal(struct errand *errand, const struct rye_err *why, struct rye_err *err);
 
 #endif

@@ -103,6 +103,35 @@ ok "its worker is silent: it is lost" until_true state_is "$id" "lost "
 kill -CONT "$worker"
 ok "what it came to is kept as late" until_true state_is "$id" "lost  late"
 is "it was not begun again" "$(grep -c . "$DEMO/naps")" 2
-like "every receipt is good" "$(ask check)" "receipts are good"
+
+# ---- a check-out from a disk that does not answer: others do not wait for it ----
+printf '#!/bin/sh\nexec "%s" node --stdio "%s"\n' "$RYEFS" "$NODE" > "$T/way"
+chmod 755 "$T/way"
+mkdir -p "$P/.ai/tools"
+cp "$DEMO/.ai/tools/mark.yaml" "$P/.ai/tools/"
+cd "$P" || exit 1
+"$RYEFS" remote add --yes gpu "command:$T/way" demo > /dev/null 2>&1
+manifest=$("$RYEFS" remote push --json gpu | grep -o '"manifest":"[0-9a-f]*' | cut -d'"' -f4)
 kill "$worker" "$second"
+until_true gone "$worker"
+until_true gone "$second"
+touch "$T/held"
+SLOW_PATH=/store/packs/ preloaded slow_disk SLOW_DISK="$T/held" work
+worker=$BESIDE
+slow=$(order mark '{"n":9}' 1 "manifest=$manifest")
+ok "its check-out has begun" until_true test -d "$NODE/work/runs/$slow/demo"
+id=$(order nap)
+ok "another order is begun" until_true eval '[ "$(grep -c . "$DEMO/naps")" = 3 ]'
+ask cancel "$id"
+ok "and cancelled" until_true state_is "$id" "cancelled cancelled"
+sleep 1.5 # reason: longer than a lease, which is 1 s here
+is "meanwhile the claim of the slow one is kept" "$(ask state "$slow")" "running "
+ask cancel "$slow"
+rm "$T/held"
+like "it is cancelled before it was begun" "$(until_true eval '! state_is "$slow" "running "'; ask state "$slow")" "^cancelled cancelled: it was cancelled"
+slow=$(order mark '{"n":9}' 1 "manifest=$manifest")
+ok "another one is checked out and run" until_true state_is "$slow" "done completed"
+ok "and its directory goes" until_true eval '[ ! -e "$NODE/work/runs/$slow" ]'
+like "every receipt is good" "$(ask check)" "receipts are good"
+kill "$worker"
 finish

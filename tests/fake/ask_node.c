@@ -114,6 +114,8 @@ static int ask_submit(struct ask *ask, struct rye_err *err)
 	memcpy(order.node, ask->node->card.sign.fp, KEY_FP);
 	for (int i = 5; i < ask->argc; i++) {
 		order.again |= !strcmp(ask->argv[i], "again");
+		if (!strncmp(ask->argv[i], "manifest=", 9))
+			snprintf(order.manifest, sizeof(order.manifest), "%s", ask->argv[i] + 9);
 		if (!strncmp(ask->argv[i], "label=", 6))
 			order.labels = json_pack("[s]", ask->argv[i] + 6);
 		if (!strncmp(ask->argv[i], "reserve=", 8))

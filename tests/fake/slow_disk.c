@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Preloaded into ryefs by tests/e2e/slow_disk.sh: while there is the file that SLOW_DISK names, each
- * look at a file of a directory named "project" takes a second, as on a disk that sleeps.
+ * look at a file of a directory named "project" takes a second, as on a disk that sleeps. With SLOW_PATH it is
+ * a look at what has that in its path, and it takes until that file is gone.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -13,7 +14,7 @@
 
 static void slow_look(int fd)
 {
-	const char *on = getenv("SLOW_DISK");
+	const char *on = getenv("SLOW_DISK"), *held = getenv("SLOW_PATH");
 	char proc[64], path[512];
 	ssize_t n;
 
@@ -24,8 +25,10 @@ static void slow_look(int fd)
 	if (n < 0)
 		return;
 	path[n] = 0;
-	if (strstr(path, "/project/.ai"))
+	if (!held && strstr(path, "/project/.ai"))
 		sleep(1);
+	while (held && strstr(path, held) && !access(on, F_OK))
+		usleep(20000);
 }
 
 /* With 64-bit offsets these are pread64 and fstatat64. */
