@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""remote_push.py RYEFS [-n FILES] [-m MB] [-r ROUNDS] [--delay MS] [--big MB]: a push beside rsync.
+"""remote.py RYEFS [-n FILES] [-m MB] [-r ROUNDS] [--delay MS] [--big MB] [PART...]: remotes beside their peers.
 
-Both send the same seeded tree through the same relay (relay.py), which counts bytes and changes of direction and can
-be a long line: the first time, after one file in a hundred was edited, moved or removed, after nothing, and over a line of
---delay ms. Figures are ratios of one run; times are medians of ROUNDS rounds taken in turn. Exit status 1: one is
-beyond its bound.
+push: the same seeded tree by `ryefs remote push` and by rsync through the same relay (relay.py), which counts bytes and
+changes of direction and can be a long line: the first time, after one file in a hundred was edited, moved or
+removed, after nothing, and over a line of --delay ms; and 100 bytes put into the middle of a big file.
+run: a tool that does nothing, there over `command:` and here. look: find and grep over a mount with ten remotes that
+cannot be reached, beside the same without any.
+Figures are ratios of one run; times are medians of ROUNDS rounds taken in turn. Exit status 1: one is beyond its bound.
 """
 import argparse
 import json
 import os
 import random
+import resource
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -81,21 +85,31 @@ class Bench:
         done = subprocess.run([self.args.ryefs, *words], cwd=self.project, env=self.env, check=False,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode and quiet:
-            sys.exit(f"remote_push: ryefs {' '.join(words)}: {done.stdout}")
+            sys.exit(f"remote: ryefs {' '.join(words)}: {done.stdout}")
         return done.stdout
 
     def remote(self, name, delay):
-        """A node of its own, behind a line of that length."""
+        """A node of its own, behind a line of that length; None: behind none."""
         node = os.path.join(self.work, "node-" + name)
         way = os.path.join(self.work, "way-" + name)
         self.rye("node", "init", node)
+        line = "" if delay is None else f"{PYTHON} {RELAY} {self.log} {delay} "
         with open(way, "w", encoding="utf-8") as out:
-            out.write(f'#!/bin/sh\nexec {PYTHON} {RELAY} {self.log} {delay} {self.args.ryefs} node --stdio {node}\n')
+            out.write(f"#!/bin/sh\nexec {line}{self.args.ryefs} node --stdio {node}\n")
         os.chmod(way, 0o755)
         self.rye("remote", "add", "--yes", name, f"command:{way}", "demo")
         for key in os.listdir(os.path.join(node, "asked")):
             self.rye("node", "admit", "--dir", node, key.removesuffix(".pem"))
         return node
+
+    def end_workers(self, node):
+        for pid in os.listdir("/proc"):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as words:
+                    if os.fsencode(node) in words.read().split(b"\0"):
+                        os.kill(int(pid), signal.SIGTERM)
+            except (OSError, ValueError):
+                continue
 
     def counted(self, argv):
         """Runs it; seconds, and what the relay has counted."""
@@ -106,7 +120,7 @@ class Bench:
                               stderr=subprocess.STDOUT, text=True)
         seconds = time.monotonic() - began
         if done.returncode:
-            sys.exit(f"remote_push: {' '.join(argv)}: {done.stdout}")
+            sys.exit(f"remote: {' '.join(argv)}: {done.stdout}")
         with open(self.log, encoding="utf-8") as log:
             counts = [json.loads(row) for row in log]
         peak = max(row["peak_mb"] for row in counts)
@@ -206,23 +220,138 @@ def big(bench):
     row("5  100 bytes into a file of %d MB: MB sent" % bench.args.big, bench.push("r0")["bytes"] / 1e6, 5)
 
 
+# ---- a tool that does nothing ----
+
+
+NOOP = """version: "1.0.0"
+tool_type: shell
+category: bench
+description: runs /bin/true
+executor_id: rye/core/primitives/execute
+requires: [shell.execute]
+config:
+  command: /bin/true
+config_schema: {type: object, properties: {}}
+"""
+
+
+def put(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(text)
+
+
+def took(bench, words):
+    began = time.monotonic()
+    bench.rye(*words)
+    return time.monotonic() - began
+
+
+def run(bench):
+    """The files of a project are not a part of it: this one has the tool alone."""
+    bench.project = os.path.join(bench.work, "small")
+    put(os.path.join(bench.project, ".ai/tools/bench/true.yaml"), NOOP)
+    bench.rye("sign", "tool:bench/true")
+    bench.env["RYE_NODE_IDLE_MS"] = "600000"
+    node = bench.remote("near", None)
+    here, there = ["execute", "-q", "tool:bench/true"], ["execute", "-q", "--target", "remote:near", "tool:bench/true"]
+    try:
+        bench.rye(*there)  # begins the worker
+        rounds = [(took(bench, here), took(bench, there)) for _ in range(4 * bench.args.rounds + 3)]
+    finally:
+        bench.end_workers(node)
+    row("28 a tool that does nothing, there / here, median", statistics.median(b / a for a, b in rounds), 5)
+
+
+# ---- looks ----
+
+
+def mounted(bench, project):
+    mount = os.path.join(bench.work, "mnt-" + os.path.basename(project))
+    os.makedirs(mount)
+    bench.rye(project, mount)
+    return mount
+
+
+def look_s(bench, mount):
+    """Processor time of the programs that look and of the daemon: what others do to the machine is not in it."""
+    with open(f"{mount}/.ryefs/stats.json", encoding="utf-8") as text:
+        pid = json.load(text)["pid"]
+
+    def daemon():
+        total = 0
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/schedstat", encoding="ascii") as text:
+                total += int(text.read().split()[0])
+        return total / 1e9
+
+    def children():
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    before = daemon() + children()
+    subprocess.run(["find", mount], stdout=subprocess.DEVNULL, check=False)
+    subprocess.run(["grep", "-r", "no such text", f"{mount}/knowledge", f"{mount}/tools", f"{mount}/directives"],
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    return daemon() + children() - before
+
+
+def look(bench):
+    projects = [os.path.join(bench.work, name) for name in ("without", "with")]
+    called = os.path.join(bench.work, "called")
+    for project in projects:
+        for i in range(max(400, bench.args.files // 5)):
+            put(f"{project}/.ai/knowledge/bench/n{i}.md", f'```yaml\nname: n{i}\ntitle: Looked at\nversion: "1.0.0"\n'
+                'entry_type: reference\ncategory: bench\n```\n\ntext\n')
+    put(f"{projects[1]}/.ai/config/remotes/remotes.yaml", 'version: "1.0.0"\ncategory: remotes\nremotes:\n' + "".join(
+        f'  far{i}: {{url: "command:touch {called}", project_path: demo}}\n' for i in range(10)))
+    mounts = []
+    try:
+        for bench.project in projects:
+            bench.rye("sign", "--all")
+            mounts.append(mounted(bench, bench.project))
+        for mount in mounts:
+            look_s(bench, mount)
+        rounds = [[look_s(bench, mount) for mount in (mounts if i % 2 else mounts[::-1])][::1 if i % 2 else -1]
+                  for i in range(2 * bench.args.rounds + 3)]
+    finally:
+        for mount in mounts:
+            subprocess.run(["fusermount3", "-u", "-z", mount], check=False)
+    row("28 find and grep, ten remotes / none, median", statistics.median(b / a for a, b in rounds), 1.05)
+    row("28 connections that were begun by it", os.path.exists(called), 0)
+
+
+def push(bench):
+    lacks = [name for name in ("rsync", "zstd", "tar") if not shutil.which(name)]
+    if lacks:
+        print(f"push: nothing to compare with: {', '.join(lacks)} is not installed (scripts/deps --test)")
+        return
+    make_tree(bench.project, bench.args.files, bench.args.mb)
+    for part in (first, again, far, big):
+        part(bench)
+
+
+PARTS = {"push": push, "run": run, "look": look}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ryefs", type=os.path.abspath)
     parser.add_argument("-n", "--files", type=int, default=20000)
-    parser.add_argument("-m", "--mb", type=int, default=300)
+    parser.add_argument("-m", "--mb", type=int)
     parser.add_argument("-r", "--rounds", type=int, default=1)
     parser.add_argument("--delay", type=int, default=40)
     parser.add_argument("--big", type=int, default=200)
-    args = parser.parse_args()
+    parser.add_argument("parts", nargs="*", metavar="PART", help="push run look; all without any")
+    args = parser.parse_intermixed_args()
+    args.mb = args.mb or max(1, args.files * 15 // 1000)
+    if set(args.parts) - set(PARTS):
+        parser.error(f"parts are {' '.join(PARTS)}")
     with tempfile.TemporaryDirectory(prefix="ryefs-push.", dir=os.environ.get("BENCH_DIR", "/var/tmp")) as work:
         bench = Bench(args, work)
-        make_tree(bench.project, args.files, args.mb)
         bench.rye("keygen")
-        first(bench)
-        again(bench)
-        far(bench)
-        big(bench)
+        for name in args.parts or PARTS:
+            PARTS[name](bench)
     sys.exit(0 if all(ROWS) else 1)
 
 
