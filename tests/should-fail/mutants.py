@@ -83,6 +83,21 @@ class Mutant:
         return f"{self.room}/{self.words['in']}"
 
     @property
+    def killer(self):
+        """Suite, name and case of what has to fail."""
+        program, _, case = self.words["killed by"].partition(" ")
+        suite, _, name = program.partition("/")
+        return suite, name, case
+
+    @property
+    def program(self):
+        """What is linked anew for it."""
+        suite, name, _ = self.killer
+        if suite in ("golden", "should-fail"):
+            return "ryefs"
+        return f"tests/{suite}/{suite.replace('unit', 'test')}_{name}"
+
+    @property
     def diff(self):
         lines = [f"-{s}" for s in self.old.splitlines(True)] + [f"+{s}" for s in self.new.splitlines(True)]
         return "".join(lines)
@@ -131,6 +146,16 @@ class Build:
         self.compilers = {os.path.realpath(os.path.join(c["directory"], c["file"])): c
                           for c in json.loads(read(build, "compile_commands.json"))}
         self.env = dict(os.environ, CCACHE_DISABLE="1", LC_ALL="C")
+        self.linked = {}
+
+    def know(self, programs):
+        """How these are linked, all asked for at once: one command a line, in any order."""
+        # of one that is not there, ninja says so and no more
+        known = said(["ninja", "-t", "targets", "all"], cwd=self.build)
+        programs = [p for p in programs if re.search(rf"^{re.escape(p)}: ", known, re.M)]
+        for line in said(["ninja", "-t", "commands", "-s", *programs], cwd=self.build).splitlines():
+            made = re.search(r" -o (\S+)", line)
+            self.linked[made and made[1]] = line
 
     def compile(self, mutant, tmp):
         """The object of the changed source."""
@@ -152,37 +177,36 @@ class Build:
 
     def link(self, program, obj, tmp):
         """A program of the build with this object in the place of the archives' own."""
-        words = shlex.split(said(["ninja", "-t", "commands", "-s", program], cwd=self.build).strip())
+        words = shlex.split(self.linked.get(program, ""))
         made = os.path.join(tmp, os.path.basename(program))
         at = next((i for i, w in enumerate(words) if w.endswith(".o")), None)
         if at is None or "-o" not in words:
             raise Fault(f"it is not known how {program} is linked")
         words = words[:at] + [obj] + words[at:]
-        said(without(words, (), ("-o",)) + ["-o", made], cwd=self.build, env=self.env)
+        said(without(words, (), ("-o",)) + ["-Wl,--strip-debug", "-o", made], cwd=self.build, env=self.env)
         return made
 
     def run(self, mutant, tmp):
         """Returns if the mutant was killed."""
-        program, _, case = mutant.words["killed by"].partition(" ")
-        suite, _, name = program.partition("/")
+        suite, name, case = mutant.killer
         tests, obj, ryefs = os.path.join(self.root, "tests"), self.compile(mutant, tmp), None
         if suite in ("golden", "should-fail"):
-            ryefs = self.link("ryefs", obj, tmp)
+            ryefs = self.link(mutant.program, obj, tmp)
             os.symlink(os.path.join(self.build, "bundle"), os.path.join(tmp, "bundle"))
             command = ["bash", os.path.join(tests, "case.sh"), suite, os.path.join(tests, suite, name)]
         elif suite == "table":
-            command = [self.link(f"tests/table/table_{name}", obj, tmp), os.path.join(tests, f"table/{name}.test")]
+            command = [self.link(mutant.program, obj, tmp), os.path.join(tests, f"table/{name}.test")]
         elif suite in ("unit", "prop") and case:
-            command = [self.link(f"tests/{suite}/{suite.replace('unit', 'test')}_{name}", obj, tmp)]
+            command = [self.link(mutant.program, obj, tmp)]
         else:
-            raise Fault(f"{program} is no program with a case that could fail")
+            raise Fault(f"{suite}/{name} is no program with a case that could fail")
         work = os.path.join(tmp, "work")
         os.mkdir(work)
         status, out = self.ended(command, work, ryefs or os.path.join(self.build, "ryefs"))
         if status is not None:
             judge(mutant, status, out, case)
         elif "may hang" not in mutant.words:
-            raise Fault(f"{program} did not end within {LIMIT} s")
+            raise Fault(f"{suite}/{name} did not end within {LIMIT} s")
 
     def ended(self, command, work, ryefs):
         """Exit status, None when it had to be ended, and its standard output: TAP, while a fault on
@@ -232,6 +256,7 @@ def main(root, build_dir, only):
     lost = [f"{room}: has no mutant" for room in known if room not in have]
     lost += [f"{room}: is no room of LAYERS" for room in sorted(have - set(known))]
     mutants = [m for m in mutants if not only or m.room in only]
+    build.know(sorted({m.program for m in mutants}))
     print(f"1..{len(mutants) + len(lost)}")
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
         for n, (mutant, (ok, skip, why)) in enumerate(
