@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded into ryefs by tests/e2e/slow_disk.sh: while there is the file that SLOW_DISK names, each
- * look at a file of a directory named "project" takes a second, as on a disk that sleeps. With SLOW_PATH it is
- * a look at what has that in its path, and it takes until that file is gone.
+ * Preloaded into ryefs by tests/e2e/slow_disk.sh and others: while there is the file that SLOW_DISK names, each
+ * look at a file of a directory named "project" takes a second, as on a disk that sleeps; with SLOW_PART a look at
+ * what has that in its path. With SLOW_PATH a look at what has that in its path takes until that file is gone.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -14,7 +14,8 @@
 
 static void slow_look(int fd)
 {
-	const char *on = getenv("SLOW_DISK"), *held = getenv("SLOW_PATH");
+	const char *on = getenv("SLOW_DISK"), *part = getenv("SLOW_PART");
+	const char *held = getenv("SLOW_PATH");
 	char proc[64], path[512];
 	ssize_t n;
 
@@ -25,7 +26,7 @@ static void slow_look(int fd)
 	if (n < 0)
 		return;
 	path[n] = 0;
-	if (!held && strstr(path, "/project/.ai"))
+	if (!held && strstr(path, part ? part : "/project/.ai"))
 		sleep(1);
 	while (held && strstr(path, held) && !access(on, F_OK))
 		usleep(20000);
