@@ -52,13 +52,21 @@ int remote_full(const struct item_env *env, const struct remote *remote, struct 
 	limit = (double)json_int(doc, "limit", 0);
 	freed = (double)json_int(doc, "freed", 0);
 	unit = limit < (double)(1 << 30) ? 1 << 20 : 1 << 30;
-	r = rye_fail(err, RYE_BUDGET, "%s of %s %s of yours on %s are used; %s%s%s%s",
-		     sized((double)json_int(doc, "used", 0), unit, used), sized(limit, unit, most),
-		     unit > (1 << 20) ? "GB" : "MB", remote->name,
-		     freed > 0 ? "ryefs remote gc " :
-				 "all of it is needed: its owner gives more by bytes=",
-		     freed > 0 ? remote->name : "20G of ryefs node admit",
-		     freed > 0 ? " would free " : "", freed > 0 ? sized(freed, unit, more) : "");
+	sized((double)json_int(doc, "used", 0), unit, used);
+	sized(limit, unit, most);
+	if (freed > 0)
+		r = rye_fail(
+			err, RYE_BUDGET,
+			"%s of %s %s of yours on %s are used; ryefs remote gc %s would free %s\n" MEND_WITH
+			"ryefs remote gc %s",
+			used, most, unit > 1 << 20 ? "GB" : "MB", remote->name, remote->name,
+			sized(freed, unit, more), remote->name);
+	else
+		r = rye_fail(
+			err, RYE_BUDGET,
+			"%s of %s %s of yours on %s are used, and all of it is needed; its owner "
+			"gives more by ryefs node admit FP bytes=20G",
+			used, most, unit > 1 << 20 ? "GB" : "MB", remote->name);
 	err->sys = EDQUOT;
 	return r;
 }

@@ -148,7 +148,7 @@ rye remote push --force gpu >/dev/null
 rye node admit --dir "$NODE" "$FP" bytes=20M >/dev/null
 head -c 20000000 /dev/urandom >src/more.bin
 rye node init "$NODE" keep_new=0s keep_gone=0s >/dev/null
-like 'more than the owner allows' "$(rye remote push gpu)" '^ryefs: [0-9.]+ of 20 MB of yours on gpu are used; ryefs remote gc gpu would free [0-9.]+'
+like 'more than the owner allows' "$(rye remote push gpu)" '^ryefs remote: [0-9.]+ of 20 MB of yours on gpu are used; ryefs remote gc gpu would free [0-9.]+'
 rye node admit --dir "$NODE" "$FP" bytes=1G >/dev/null
 like 'until it is allowed' "$(rye remote push gpu)" 'at number [0-9]+'
 

@@ -409,25 +409,23 @@ static void a_head_moves_by_one(void **state)
 
 static int count_root(void *arg, const char *manifest)
 {
-	char *roots = arg;
-
-	strcat(strcat(roots, manifest), " ");
+	buf_addf(arg, "%s ", manifest);
 	return 0;
 }
 
 static void roots_are(struct board_test *t, int64_t keep_ms, const char *wanted)
 {
-	char roots[256] = "";
+	auto_buf struct rye_buf roots = RYE_BUF_INIT;
 
-	assert_int_equal(board_roots(t->place.board, t->place.principal, keep_ms, count_root, roots,
-				     &t->place.err),
+	assert_int_equal(board_roots(t->place.board, t->place.principal, keep_ms, count_root,
+				     &roots, &t->place.err),
 			 0);
-	if (strlen(roots) != strlen(wanted))
-		fail_msg("roots are %s, wanted are %s", roots, wanted);
+	if (roots.len != strlen(wanted))
+		fail_msg("roots are %s, wanted are %s", roots.data, wanted);
 	for (const char *s = wanted; *s; s += 3) {
 		char name[4] = { s[0], s[1], s[2] };
 
-		assert_non_null(strstr(roots, name));
+		assert_non_null(strstr(roots.data, name));
 	}
 }
 
