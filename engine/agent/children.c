@@ -113,6 +113,11 @@ bool spawn_asked(const struct tool_call *call)
 {
 	const json_t *thread = json_object_get(call->arguments, "thread");
 
+	const char *target = json_str(call->arguments, "target");
+
+	/* elsewhere: as any other request, whose thread is this one's child all the same */
+	if (*target && strcmp(target, "local") != 0)
+		return false;
 	return call->kind == RYE_DIRECTIVE && !strcmp(call->primary, "execute") &&
 	       (json_is_true(thread) || !strcmp(json_str(call->arguments, "thread"), "fork"));
 }

@@ -225,8 +225,8 @@ static void tool_call_wait(const struct agent *agent, struct rye_call *call, int
 /* The request as the engine takes it. */
 static json_t *call_request(const struct tool_call *call)
 {
-	static const char *const kept[] = { "thread", "async", "model", "limit_overrides",
-					    "dry_run" };
+	static const char *const kept[] = { "thread",	       "async",	 "model",
+					    "limit_overrides", "target", "dry_run" };
 	bool primitive = call_primary(call->name);
 	json_t *request, *parameters = json_object_get(call->arguments, "parameters");
 

@@ -228,6 +228,17 @@ static int ctl_apply(struct rye *rye, const char *id, struct rye_buf *out, struc
 	return r;
 }
 
+/* What it may have spent elsewhere is held until a person says that nothing is to be waited for. */
+static int ctl_forget(struct rye *rye, const char *id, struct rye_err *err)
+{
+	if (!remote_lost_forget(&rye->items, id))
+		return rye_fail(err, RYE_STATE,
+				"thread %s is none that was lost elsewhere; " MEND_WITH
+				"ryefs threads delete %s",
+				id, id);
+	return ledger_settle(rye->opt.project, id, "error", err);
+}
+
 static int thread_verb(struct rye *rye, const char *id, struct rye_span text, struct rye_buf *out,
 		       struct rye_err *err)
 {
@@ -242,6 +253,8 @@ static int thread_verb(struct rye *rye, const char *id, struct rye_span text, st
 		return ctl_verify(rye, id, out, err);
 	if (span_eq(text, "apply"))
 		return ctl_apply(rye, id, out, err);
+	if (span_eq(text, "forget"))
+		return ctl_forget(rye, id, err);
 	return threads_ctl(rye->threads, id, text, err);
 }
 
@@ -366,6 +379,7 @@ void engine_thread_deleted(void *arg, const char *id)
 
 	fork_forget(&where, id);
 	remote_view_forget(&rye->items, id);
+	remote_lost_forget(&rye->items, id);
 }
 
 static void fork_on_begun(void *arg, const char *id)

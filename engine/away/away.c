@@ -49,6 +49,7 @@ static int away_go(struct away *away, struct away_end *ret, struct rye_err *err)
 	int r = away->link.conn ? 0 : away_connect(away, err);
 
 	away->cancelled = false; /* an earlier connection may have lost it */
+	away->faulted = false;
 	if (!r)
 		r = away_send(away, err);
 	if (r)
@@ -63,10 +64,15 @@ static int away_go(struct away *away, struct away_end *ret, struct rye_err *err)
 	return r ? r : away_take(away, ret, err);
 }
 
-/* Only a connection that is no more is worth another try. */
-static bool away_is_cut(const struct away *away, const struct rye_err *err)
+/*
+ * A connection that is no more is worth another try, and so is a node whose database does not answer now: what it was
+ * asked is on the board, or is asked again under the same id.
+ */
+bool away_is_cut(const struct away *away, const struct rye_err *err)
 {
-	return away->accepted && (err->code == RYE_UNREACHABLE || err->code == RYE_TIMEOUT);
+	return away->accepted &&
+	       (err->code == RYE_UNREACHABLE || err->code == RYE_TIMEOUT ||
+		(away->faulted && (err->code == RYE_IO || err->code == RYE_BUSY)));
 }
 
 /* False: it is to end. What is said meanwhile is answered. */
@@ -101,7 +107,7 @@ static int away_carry_out(struct away *away, struct away_end *ret, struct rye_er
 		if (!r || !away_is_cut(away, err))
 			break;
 		away_tell(away, "cannot be reached");
-		if (away->link.conn)
+		if (away->link.conn && !away->faulted)
 			pause = AWAY_AGAIN_MS; /* it was there: this is a new cut */
 		words_cut(away,
 			  "the connection was cut before it was answered: it may have been heard");
@@ -141,8 +147,14 @@ void away_run(const struct away_ask *ask, struct away_end *ret)
 	struct rye_err err = { 0 };
 
 	*ret = (struct away_end){ .status = "" };
-	if (away_carry_out(&away, ret, &err))
+	if (away_carry_out(&away, ret, &err)) {
+		away.open = away.accepted;
+		if (away.open)
+			remote_lost_note(away.items, away.remote.name, &away.order, NULL);
 		away_failed(&away, &err, ret);
+	}
+	if (!away.open)
+		money_settle(&away, ret->status);
 	words_close(&away);
 	away_close(&away);
 }

@@ -139,12 +139,22 @@ static int end_vouch(const struct away *away, const struct receipt *receipt, str
 	return r ? r : record_vouch(&record, away->remote.name, signer.pem, err);
 }
 
+static int end_lost(struct away *away, struct rye_err *err)
+{
+	away->open = true;
+	return remote_lost_note(away->items, away->remote.name, &away->order, err);
+}
+
 int away_take(struct away *away, struct away_end *ret, struct rye_err *err)
 {
 	auto_receipt struct receipt receipt = { .gen = 0 };
 	bool lost = !strcmp(json_str(away->stands, "state"), "lost");
 	int r = lost ? 0 : end_receipt(away, &receipt, err);
 
+	if (!r && receipt.cost)
+		away->spent = json_number_value(json_object_get(receipt.cost, "spend"));
+	if (lost)
+		r = end_lost(away, err);
 	if (!r && *receipt.result)
 		r = end_result(away, &receipt, &ret->outcome.reply, err);
 	if (!r && *receipt.result)

@@ -25,6 +25,10 @@ struct away {
 	int transcript; /* the file; -1: the run has none */
 	bool accepted; /* the node has the order: it may run, whatever becomes of the connection */
 	bool cancelled; /* and the node was told so */
+	bool faulted; /* the error is one that the node has told */
+	bool open; /* it was given up here, and may have gone on there */
+	double spent; /* by its receipt */
+	json_t *limits; /* limit_overrides of the order; or NULL */
 	json_t *stands; /* what the node says of the run; NULL: nothing yet */
 	struct away_words *words; /* what is said to the thread here */
 };
@@ -35,6 +39,8 @@ void away_close(struct away *away);
 
 /* away.c. Was it asked to end? */
 bool away_stopped(const struct away *away);
+/* Is the error worth another try? */
+bool away_is_cut(const struct away *away, const struct rye_err *err);
 /* The line of the file `remote`: how the run stands there. */
 void away_tell(const struct away *away, const char *state);
 
@@ -44,6 +50,14 @@ void away_tell(const struct away *away, const char *state);
  */
 int away_order(struct away *away, struct rye_err *err);
 void away_order_drop(const struct away *away); /* it was never sent: nothing of it is known there */
+
+/*
+ * away_money.c: what a model's thread may spend there is held in the ledger here from before it is ordered until its
+ * receipt says what it has spent. What is lost stays held, until it is forgotten.
+ */
+int money_hold(struct away *away, struct order *order, struct rye_err *err);
+int money_change(const struct away *away, double most, struct rye_err *err); /* of one that runs */
+void money_settle(const struct away *away, const char *status);
 
 /*
  * away_wire.c: what is asked of the node over the connection that there is. RYE_UNREACHABLE: it was cut.

@@ -48,6 +48,7 @@ void away_close(struct away *away)
 	order_done(&away->order);
 	rye_blob_unref(away->envelope);
 	json_decref(away->stands);
+	json_decref(away->limits);
 	if (away->transcript >= 0)
 		close(away->transcript);
 	rye_close(away->rye);

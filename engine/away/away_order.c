@@ -123,7 +123,9 @@ static int order_make(struct away *away, struct rye_err *err)
 		return r;
 	order_terms(away, &order);
 	order.message = said;
-	r = away_push(away, &order, err);
+	r = money_hold(away, &order, err);
+	if (!r)
+		r = away_push(away, &order, err);
 	if (!r)
 		r = order_sign(&order, &key, err);
 	if (!r)

@@ -28,11 +28,17 @@ struct wire_answer {
 	json_t *reply; /* NULL: it has not come yet */
 };
 
-static int wire_step(struct wire_answer *answer, const struct conn_frame *frame,
+static int wire_fault(struct away *away, const struct conn_frame *frame, struct rye_err *err)
+{
+	away->faulted = true;
+	return frame_fault_read(frame, err);
+}
+
+static int wire_step(struct away *away, struct wire_answer *answer, const struct conn_frame *frame,
 		     struct rye_err *err)
 {
 	if (frame->type == FRAME_ERR)
-		return frame_fault_read(frame, err);
+		return wire_fault(away, frame, err);
 	if (frame->type == FRAME_DATA)
 		return answer->data ? answer->data(answer->arg, frame_span(frame), err) : 0;
 	if (frame->type != FRAME_REPLY)
@@ -54,7 +60,7 @@ int away_send(struct away *away, struct rye_err *err)
 
 		r = conn_recv(away->link.conn, until, &frame, err);
 		if (!r && (frame.stream == answer.stream || !frame.stream))
-			r = wire_step(&answer, &frame, err);
+			r = wire_step(away, &answer, &frame, err);
 	}
 	if (r)
 		return r;
@@ -144,9 +150,9 @@ static int wire_receive(struct away *away, struct wire_answer *answers, size_t n
 		return 0;
 	for (size_t i = 0; !r && i < n; i++)
 		if (frame.stream == answers[i].stream)
-			r = wire_step(&answers[i], &frame, err);
+			r = wire_step(away, &answers[i], &frame, err);
 	if (!r && !frame.stream && frame.type == FRAME_ERR)
-		r = frame_fault_read(&frame, err);
+		r = wire_fault(away, &frame, err);
 	return r;
 }
 
@@ -168,6 +174,10 @@ int away_follow(struct away *away, struct rye_err *err)
 		done = 0;
 		for (size_t i = 0; i < n; i++)
 			done += answers[i].reply != NULL;
+	}
+	if (!r) {
+		json_decref(away->stands);
+		away->stands = json_incref(answers[0].reply);
 	}
 	for (size_t i = 0; i < n; i++)
 		json_decref(answers[i].reply);

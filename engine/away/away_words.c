@@ -164,6 +164,23 @@ static int word_send(struct away *away, struct word_peer *peer, struct rye_span 
 	return word_kill(away, err);
 }
 
+/* More money is held here first. True: there is not as much, and the speaker was told so. */
+static bool word_costs(struct away *away, struct word_peer *peer, const char *text, size_t n)
+{
+	static const char spend[] = "limit spend=";
+	char value[32] = "";
+	struct rye_err err = { 0 };
+
+	if (n <= sizeof(spend) || strncmp(text, spend, sizeof(spend) - 1) != 0)
+		return false;
+	n -= sizeof(spend) - 1;
+	memcpy(value, text + sizeof(spend) - 1, MIN_OF(n, sizeof(value) - 1));
+	if (!money_change(away, strtod(value, NULL), &err))
+		return false;
+	peer_answer(peer, err.msg);
+	return true;
+}
+
 static int word_take(struct away *away, struct word_peer *peer, struct rye_err *err)
 {
 	auto_buf struct rye_buf why = RYE_BUF_INIT;
@@ -181,6 +198,8 @@ static int word_take(struct away *away, struct word_peer *peer, struct rye_err *
 		peer_answer(peer, "at most 4096 bytes can be said at once");
 		return 0;
 	}
+	if (away->link.conn && away->accepted && word_costs(away, peer, line, (size_t)n))
+		return 0;
 	if (away->link.conn && away->accepted)
 		return word_send(away, peer, span_trim((struct rye_span){ line, (size_t)n }), err);
 	buf_addf(&why,

@@ -69,11 +69,13 @@ static int follow_look(struct run_follow *follow, struct rye_err *err)
 	if (r)
 		return r;
 	over = board_is_over(run.state);
-	board_run_done(&run);
 	r = follow_tell(follow, err);
+	/* with its receipt: nothing more has to be asked */
+	if (!r && over)
+		reply = run_json(&run);
+	board_run_done(&run);
 	if (r || !over)
 		return r;
-	reply = run_json(&run);
 	r = session_reply(session, follow->stream, reply, err);
 	return r ? r : 1;
 }

@@ -117,6 +117,18 @@ int remote_gc(const struct remote *remote, struct conn *conn, bool dry, json_t *
 /* Of a RYE_BUDGET of a push: how much is used there, and what would give room. Connects anew. */
 int remote_full(const struct item_env *env, const struct remote *remote, struct rye_err *err);
 
+/*
+ * lost.c: runs that are lost, until they are forgotten. What came of one after all is its late.json, once the
+ * remote is connected to again.
+ */
+struct order;
+int remote_lost_note(const struct item_env *env, const char *remote, const struct order *order,
+		     struct rye_err *err);
+bool remote_lost_forget(const struct item_env *env, const char *id); /* false: it is none */
+void remote_late(const struct item_env *env, const struct remote *remote,
+		 const struct remote_link
+			 *link); /* asks, over a connection that has nothing else under way */
+
 /* In the state directory of a remote: the manifest of the last push, as text. */
 #define PUSH_LAST "manifest"
 

@@ -117,6 +117,7 @@ int remote_open_conn(const struct item_env *env, const struct remote *remote,
 			*err = why;
 		return r;
 	}
+	remote_late(env, remote, &link);
 	*ret = link;
 	link = (struct remote_link){ 0 };
 	return 0;

@@ -155,6 +155,7 @@ enum thread_has {
 	HAS_RECEIPT = 1 << 16, /* of a run elsewhere */
 	HAS_REMOTE = 1 << 17, /* how it stands there */
 	HAS_CHANGES = 1 << 18, /* what it has changed there */
+	HAS_LATE = 1 << 19, /* the receipt of one that was lost */
 };
 /* What a thread's directory says of it (thread_read.c): the truth, which its row repeats. */
 struct thread_read {

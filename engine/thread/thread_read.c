@@ -24,6 +24,7 @@ const struct thread_file thread_files[] = {
 	{ "capabilities.md", HAS_OFFER, true },
 	{ "changes.json", HAS_CHANGES, true },
 	{ "diagnostics.json", HAS_DIAGNOSTICS, true },
+	{ "late.json", HAS_LATE, true },
 	{ "live", HAS_LIVE, true },
 	{ "output", HAS_OUTPUT, true },
 	{ "receipt.json", HAS_RECEIPT, true },

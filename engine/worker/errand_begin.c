@@ -37,7 +37,17 @@ static json_t *errand_authority(const struct errand *errand, const struct princi
 	return json_pack("{s:o}", "capabilities", lists);
 }
 
-static json_t *errand_request(const struct errand *errand)
+/* Where money is counted a model has what was reserved for it, whatever else its order says. */
+static void errand_purse(json_t *request, double most)
+{
+	json_t *limits = json_object_get(request, "limit_overrides");
+
+	if (!limits && json_set(request, "limit_overrides", json_object()))
+		limits = json_object_get(request, "limit_overrides");
+	json_set(limits, "spend", json_real(most));
+}
+
+static json_t *errand_request(const struct errand *errand, const struct principal *who)
 {
 	const struct order *order = &errand->order;
 	json_t *request = json_object();
@@ -47,7 +57,9 @@ static json_t *errand_request(const struct errand *errand)
 	if (*order->model)
 		json_sets(request, "model", order->model);
 	if (json_object_size(order->limit_overrides))
-		json_set(request, "limit_overrides", json_incref((json_t *)order->limit_overrides));
+		json_set(request, "limit_overrides", json_copy((json_t *)order->limit_overrides));
+	if (order->fork && who->spend_month > 0)
+		errand_purse(request, order->reserve);
 	return request;
 }
 
@@ -73,7 +85,7 @@ static int launch_tool(struct errand *errand, const json_t *request, const json_
 static int errand_launch(struct errand *errand, const struct principal *who, struct rye_err *err)
 {
 	unsigned long since = memory_failures();
-	auto_json json_t *request = errand_request(errand);
+	auto_json json_t *request = errand_request(errand, who);
 	auto_json json_t *authority = errand_authority(errand, who), *reply = NULL;
 	const struct fork_ask forked = {
 		.ref = errand->order.ref,
@@ -168,7 +180,7 @@ void errand_begin(struct errand *errand)
 {
 	auto_principal struct principal who = { 0 };
 	struct rye_err err = { 0 };
-	int r = errand_check(errand, &who, &err);
+	int r = errand_check(errand, false, &who, &err);
 
 	if (r)
 		errand_refuse(errand, &err);
@@ -183,7 +195,7 @@ bool errand_adopt(struct errand *errand)
 {
 	auto_principal struct principal who = { 0 };
 	struct rye_err err = { 0 };
-	int dir, r = errand_check(errand, &who, &err);
+	int dir, r = errand_check(errand, true, &who, &err);
 
 	if (!r)
 		r = errand_tree(errand, true, &err);

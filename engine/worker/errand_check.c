@@ -44,10 +44,29 @@ static int labels_agree(const struct errand *errand, struct rye_err *err)
 	return 0;
 }
 
+/* So much more, on the board and on this machine; or on neither. */
+static int reserve_spend(struct errand *errand, const struct principal *who, double spend,
+			 struct rye_err *err)
+{
+	struct board_used more = { .spend = spend }, back = { .spend = -spend };
+	int r = spend > 0 ? board_spend(errand->worker->board, who->key.fp, &more,
+					who->spend_month > 0 ? who->spend_month : -1, err) :
+			    0;
+
+	if (r)
+		return r;
+	r = executed_spend(errand->worker->executed, who->key.fp, &more, who, err);
+	if (!r)
+		errand->reserved += spend;
+	else if (spend > 0)
+		board_spend(errand->worker->board, who->key.fp, &back, -1, NULL);
+	return r;
+}
+
 /* Counted before it is begun; what it has not used goes back with the receipt. */
 static int errand_reserve(struct errand *errand, const struct principal *who, struct rye_err *err)
 {
-	struct board_used used, more = { .spend = errand->order.reserve };
+	struct board_used used;
 	int r = 0;
 
 	if (who->seconds)
@@ -55,13 +74,17 @@ static int errand_reserve(struct errand *errand, const struct principal *who, st
 	if (!r && who->seconds && used.seconds >= (double)who->seconds)
 		return rye_fail(err, RYE_BUDGET, "%.0f of %lld seconds of this month are used",
 				used.seconds, (long long)who->seconds);
-	if (!r && more.spend > 0)
-		r = board_spend(errand->worker->board, who->key.fp, &more,
-				who->spend_month > 0 ? who->spend_month : -1, err);
-	if (r)
-		return r;
-	errand->reserved = more.spend;
-	return executed_spend(errand->worker->executed, who->key.fp, &more, who, err);
+	return r ? r : reserve_spend(errand, who, errand->order.reserve, err);
+}
+
+int errand_reserve_more(struct errand *errand, double most, struct rye_err *err)
+{
+	auto_principal struct principal who = { 0 };
+	int r = principal_load(errand->worker->node, errand->order.asker, &who, err);
+
+	return r || !(most > errand->reserved) ?
+		       r :
+		       reserve_spend(errand, &who, most - errand->reserved, err);
 }
 
 /* The envelope that was signed, with what is sealed beside it put back. */
@@ -75,7 +98,7 @@ static int errand_read(struct errand *errand, struct rye_err *err)
 	return r;
 }
 
-int errand_check(struct errand *errand, struct principal *who, struct rye_err *err)
+int errand_check(struct errand *errand, bool begun, struct principal *who, struct rye_err *err)
 {
 	struct order_want want = { .node = errand->worker->node->card.sign.fp,
 				   .now = (int64_t)time(NULL) };
@@ -91,5 +114,9 @@ int errand_check(struct errand *errand, struct principal *who, struct rye_err *e
 		r = row_agrees(errand, err);
 	if (!r)
 		r = labels_agree(errand, err);
-	return r ? r : errand_reserve(errand, who, err);
+	if (r || !begun)
+		return r ? r : errand_reserve(errand, who, err);
+	/* its worker has reserved it before it began it */
+	errand->reserved = errand->order.reserve;
+	return 0;
 }

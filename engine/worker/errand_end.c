@@ -115,6 +115,9 @@ int errand_refusal(struct errand *errand, const struct rye_err *why, struct rye_
 	clock_iso_us(receipt.ended);
 	rye_err_line(why, receipt.reason, sizeof(receipt.reason));
 	if (errand->reserved > 0)
+		executed_spend(errand->worker->executed, errand->claim.principal, &back, NULL,
+			       NULL);
+	if (errand->reserved > 0)
 		r = board_spend(errand->worker->board, errand->claim.principal, &back, -1, err);
 	if (!r)
 		r = receipt_make(errand, &receipt, err);

@@ -53,6 +53,16 @@ static bool word_is_told(struct rye_span text)
 	return threads_is_told(text) || span_eq(text, "kill") || span_eq(text, "cancel");
 }
 
+/* What it may spend more is counted as what it was ordered with. */
+static int word_money(struct errand *errand, const char *text, struct rye_err *err)
+{
+	static const char spend[] = "limit spend=";
+
+	if (strncmp(text, spend, strlen(spend)) != 0)
+		return 0;
+	return errand_reserve_more(errand, strtod(text + strlen(spend), NULL), err);
+}
+
 static int word_hear(void *arg, const char *text)
 {
 	struct errand *errand = arg;
@@ -62,8 +72,10 @@ static int word_hear(void *arg, const char *text)
 
 	errand->words++;
 	r = word_is_told(word) ?
-		    threads_ctl(errand->threads, errand->order.id, word, &err) :
+		    word_money(errand, text, &err) :
 		    rye_fail(&err, RYE_INVALID, "none of say, limit, handoff, cancel, kill");
+	if (!r)
+		r = threads_ctl(errand->threads, errand->order.id, word, &err);
 	word_answer(errand, r ? err.msg : "");
 	errand->look_at = 0; /* it is told at once */
 	return 0;

@@ -97,8 +97,11 @@ int executed_has(struct db *db, const char *id, bool *ret, struct rye_err *err);
 int executed_spend(struct db *db, const char *fp, const struct board_used *more,
 		   const struct principal *who, struct rye_err *err);
 
-/* errand_check.c: may this be run, for this principal, here? The principal is filled in first. */
-int errand_check(struct errand *errand, struct principal *who, struct rye_err *err);
+/* errand_check.c: may this be run, for this principal, here? The principal is filled in first. begun: it was, and
+ * its money is reserved. */
+int errand_check(struct errand *errand, bool begun, struct principal *who, struct rye_err *err);
+/* One that runs may spend so much in all. */
+int errand_reserve_more(struct errand *errand, double most, struct rye_err *err);
 /* errand_item.c: the user space that says whose items count, and the item, verified by it. */
 int errand_item(struct errand *errand, const struct principal *who, struct rye_err *err);
 void errand_item_done(struct errand *errand); /* what is this run's alone goes */

@@ -5,11 +5,12 @@
 . "$(dirname "$0")/fixture.sh"
 need jq pgrep || finish
 export RYE_NODE_IDLE_MS=3000
-CUTS=${RYE_CUTS:-10}
+CUTS=${RYE_CUTS:-10} # 20 with RYE_WIDE=33000: ten megabytes
+WIDE=${RYE_WIDE:-200}
 
 fx_spaces
 fx_tool "$P" lines 'cat >/dev/null' 'echo begun >>begun' \
-  'for i in $(seq 1 300); do echo "line $i: $(printf "%0200d" "$i")"; sleep 0.03; done'
+  'for i in $(seq 1 300); do echo "line $i: $(printf "%0'$WIDE'd" "$i")"; sleep 0.03; done'
 fx_tool "$P" note 'cat >/dev/null' 'echo noted >>notes' 'echo here'
 fx_sign "$P" tool:lines tool:note
 allow '^ryefs: (info refused: )?(tool|directive|execute)'
@@ -43,7 +44,7 @@ done
 is 'connections were killed' "$cuts" "$CUTS"
 is 'it has ended well' "$(cat "$M/state/threads/$id/wait")" completed
 is 'every byte came once, in order' "$(sha256sum <"$live")" \
-  "$(for i in $(seq 1 300); do echo "line $i: $(printf "%0200d" "$i")"; done | sha256sum)"
+  "$(for i in $(seq 1 300); do echo "line $i: $(printf "%0${WIDE}d" "$i")"; done | sha256sum)"
 is 'and it was begun once' "$(cat "$P/.ai/state/threads/$id/changes/begun")" begun
 
 # --- 14: one order, sent often ---

@@ -10,6 +10,11 @@ agent_model '{"by": "turn", "lanes": {
   "And Bob": [{}, {}, {"calls": [{"name": "directive_return", "arguments": {"greeting": "Good day, Bob."}}]}],
   "Greet Ann": [{"text": "I look.", "calls": [{"name": "t_step", "arguments": {}}]},
     {"calls": [{"name": "directive_return", "arguments": {"greeting": "Good day, Ann."}}]}],
+  "Start them": [{"calls": ['"$(for i in $(seq 20); do
+    printf '%s{"name": "rye_execute", "arguments": {"item_id": "directive:kid", "thread": "fork", "async": true, "target": "remote:node"}}' "${comma-}"
+    comma=,
+  done)"']}, {"calls": [{"name": "directive_return", "arguments": {"done": "yes"}}]}],
+  "Be a kid": [{"text": "I am."}],
   "Greet long": [{"calls": [{"name": "t_nap", "arguments": {}}]},
     {"calls": [{"name": "directive_return", "arguments": {"greeting": "At last."}}]}]
 }}'
@@ -22,6 +27,12 @@ agent_directive hello '    <permissions><execute><tool>t/*</tool></execute></per
   <outputs><output name="greeting" type="string" required="true">The greeting</output></outputs>' <<'TEXT'
 Greet {input:who}.
 TEXT
+agent_directive kid '    <limits spend="0.3"/>
+  </metadata>' <<<'Be a kid.'
+agent_directive parent '    <limits spend="1" spawns="30"/>
+    <permissions><execute><directive>kid</directive></execute></permissions>
+  </metadata>
+  <outputs><output name="done" type="string" required="true">Whether</output></outputs>' <<<'Start them.'
 agent_sign tool:t/step tool:t/nap
 fx_mount
 ok 'a node' "$RYEFS" node init "$T/node" --system "$S"
@@ -66,6 +77,39 @@ kill "$(cat "$T/naps")"
 is 'it ends' "$(cat "$threads/$id/wait")" completed
 has 'and has heard it' "$(jq -r '.payload.text // empty' "$P/.ai/state/threads/$id/transcript.jsonl")" 'Hurry.'
 is 'with its other limit' "$(grep turns "$threads/$id/limits")" 'turns 2 9'
+
+is 'what it has spent is in the ledger here' "$(sed -n '1p; /^actual/p' "$threads/$id/budget" | xargs)" \
+  "status completed actual $(awk '$1 == "spend" { print $2 }' "$threads/$id/cost")"
+
+# --- lost, and late ---
+on_board() { "$PY" -c 'import sqlite3, sys
+with sqlite3.connect(sys.argv[1], timeout=10) as db: print(*(db.execute(sys.argv[2]).fetchone() or ()))' "$T/node/board.db" "$1"; }
+id=$(jq -r .thread_id <<<"$(fork_async hello '{"who":"long","target":"remote:node"}')")
+ok 'one naps' until_true asleep
+on_board "UPDATE run SET state = 'lost', ended = 1, lease = 1 WHERE id = '$id'"
+# as when its worker was not heard for 15 min, and goes on all the same
+is 'one whose worker is not heard is lost' "$(cat "$threads/$id/wait")" error
+like 'and says so' "$(cat "$threads/$id/error")" 'the worker has not been heard since .*; it was not started again'
+held() { row budget_ledger "SELECT status FROM budget_ledger WHERE thread_id = '$id'"; }
+is 'its money stays held' "$(held)" active
+kill "$(cat "$T/naps")"
+late() { [ "$(on_board "SELECT late IS NOT NULL FROM run WHERE id = '$id'")" = 1 ]; }
+ok 'its result comes after all' until_true late
+like 'the remote is there' "$(run remote status)" 'node: reachable'
+is 'then it is kept' "$(jq -r .receipt.status "$threads/$id/late.json")" completed
+is 'and changes nothing' "$(cat "$threads/$id/status")" error
+ok 'it is forgotten' bash -c "echo forget >'$threads/$id/ctl'"
+is 'and holds no money any more' "$(held)" error
+like 'once' "$(run threads forget "$id")" 'none that was lost elsewhere'
+
+# --- 19: children of a model's thread, all elsewhere ---
+reply=$(fork parent '{}')
+is 'a model starts children elsewhere' "$(jq -c '[.status,.outputs.done]' <<<"$reply")" '["success","yes"]'
+id=$(jq -r .thread_id <<<"$reply")
+for kid in $(ls "$threads/$id/children"); do run threads wait "$kid"; done >"$T/kids" 2>/dev/null
+is 'as many as there is money for' "$(sort "$T/kids" | uniq -c | xargs)" '3 completed 17 error'
+is 'they never held more than there was' \
+  "$(row budget_ledger "SELECT count(*), sum(max_spend) <= 1 FROM budget_ledger WHERE parent_thread_id = '$id'")" '3 1'
 
 # --- killed ---
 id=$(jq -r .thread_id <<<"$(fork_async hello '{"who":"long","target":"remote:node"}')")

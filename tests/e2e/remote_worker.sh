@@ -84,7 +84,7 @@ ok "it is cancelled" until_true state_is "$id" "cancelled cancelled"
 is "within 2 s" "$((($(date +%s%N) - began) / 1000000 < 2000 * ${RYE_TEST_SLOW:-4}))" 1
 
 # ---- a worker that is killed: its successor takes up what goes on ----
-id=$(order nap)
+id=$(order nap '{}' 1 reserve=0.5)
 ok "a run begins" until_true test -s "$DEMO/naps"
 kill -9 "$worker"
 until_true gone "$worker" # its name is free once it is
@@ -92,6 +92,9 @@ work
 worker=$BESIDE
 ok "it ends with its result" until_true state_is "$id" "done completed"
 is "and was begun once" "$(grep -c . "$DEMO/naps")" 1
+is "its money was reserved once" "$(ask spent)" 0.00
+is "on this machine, too" "$(python3 -c 'import sqlite3, sys
+print("%.2f" % sqlite3.connect(sys.argv[1]).execute("SELECT sum(spend) FROM spent").fetchone()[0])' "$NODE/work/executed.db")" 0.00
 
 # ---- 16: lost, and late ----
 id=$(order nap)

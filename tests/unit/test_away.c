@@ -29,6 +29,7 @@ struct away_place {
 	struct rye_buf live, receipt; /* what was told; the node's */
 	const char *result; /* what it sends as the result */
 	bool cut; /* it hangs up while it is followed */
+	const char *fault; /* it answers so when it is followed */
 	unsigned orders, cancels; /* frames that it got */
 	struct conn *far;
 	pthread_t thread;
@@ -51,6 +52,13 @@ static bool far_file(struct away_place *p, const struct conn_frame *frame)
 
 	if (!strcmp(file, "live") && p->cut)
 		return false;
+	if (!strcmp(file, "live") && p->fault) {
+		auto_json json_t *why =
+			json_pack("{s:s, s:s}", "code", p->fault, "message", "gone");
+
+		conn_send_json(p->far, FRAME_ERR, frame->stream, why, NULL);
+		return true;
+	}
 	if (!strcmp(file, "live"))
 		conn_send(p->far, FRAME_DATA, frame->stream,
 			  span_of(LIVE + json_int(body, "offset", 0)), NULL);
@@ -249,6 +257,24 @@ static void a_cut_is_no_end(void **state)
 	assert_string_equal(end.status, "");
 }
 
+static void a_database_that_is_away_is_no_end(void **state)
+{
+	struct away_place *p = *state;
+	struct away_end end = { .status = "" };
+	struct rye_err own = { .code = RYE_IO };
+
+	p->fault = "io";
+	far_begin(p, "the order", RESULT);
+	assert_int_equal(away_goes(p, &end), -(int)RYE_IO);
+	assert_true(away_is_cut(&p->away, &p->err));
+	/* as no disk that is full here is */
+	p->away.faulted = false;
+	assert_false(away_is_cut(&p->away, &own));
+	p->away.faulted = true;
+	p->away.accepted = false;
+	assert_false(away_is_cut(&p->away, &own));
+}
+
 static void a_cancel_is_told_once(void **state)
 {
 	struct away_place *p = *state;
@@ -269,7 +295,7 @@ int main(void)
 		AWAY_TEST(a_run_to_its_end),	    AWAY_TEST(what_was_printed_comes_once),
 		AWAY_TEST(another_order_s_receipt), AWAY_TEST(another_node_s_receipt),
 		AWAY_TEST(a_changed_result),	    AWAY_TEST(a_cut_is_no_end),
-		AWAY_TEST(a_cancel_is_told_once),
+		AWAY_TEST(a_cancel_is_told_once),   AWAY_TEST(a_database_that_is_away_is_no_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

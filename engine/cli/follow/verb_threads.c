@@ -166,6 +166,7 @@ static const struct threads_word {
 	{ "cancel" },
 	{ "cost", threads_cost, THREADS_OR_ALL },
 	{ "delete" },
+	{ "forget" },
 	{ "handoff" },
 	{ "kill" },
 	{ "limit" },

@@ -304,8 +304,9 @@ static const struct cli_verb verbs[] = {
 	  .usage = "[list | prune --older TIME | VERB ID [WORD...]]",
 	  .help = "runs that go on by themselves: see, await, end and forget them",
 	  .more = "VERB is show, tail, wait, tree, cost, cancel, kill or delete; of a model's thread also\n"
-		  "say TEXT, limit NAME=VALUE, handoff, verify and, when it has ended, resume TEXT. tree\n"
-		  "and cost without ID are of all threads. ID may be its beginning, or @last.\n"
+		  "say TEXT, limit NAME=VALUE, handoff, verify and, when it has ended, resume TEXT. One that\n"
+		  "was lost elsewhere is let go by forget. tree and cost without ID are of all threads.\n"
+		  "ID may be its beginning, or @last.\n"
 		  "wait prints the final status; its exit status is 0 for \"completed\".",
 	  .examples = "ryefs threads list --running\n"
 		      "ryefs threads prune --older 30d --yes",

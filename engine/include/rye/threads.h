@@ -77,7 +77,7 @@ struct rye_thread_part {
 /* ret: NULL, or as rye_thread_file; *ret_size: of the whole file, as far as it is shown. */
 RYE_API int rye_thread_read(struct rye *rye, const struct rye_thread_part *part,
 			    struct rye_blob **ret, uint64_t *ret_size, struct rye_err *err);
-#define RYE_THREAD_VERBS "apply, cancel, delete, handoff, kill, limit, resume, say, verify"
+#define RYE_THREAD_VERBS "apply, cancel, delete, forget, handoff, kill, limit, resume, say, verify"
 #define RYE_THREADS_VERBS "accept, cancel-all, drain, gc, recover, reload" /* of all: id "" */
 /* Is it one that a runner is told and answers? Such words are heard in the order in which they come. */
 RYE_API bool rye_thread_told(struct rye_span verb);
