@@ -19,6 +19,8 @@
 #define POLL_MS 5000
 /* Behind an error of the board. */
 #define AGAIN_MS 200
+/* How often leases of others are looked at: each look is a statement, and a fleet has many workers. */
+#define EXPIRE_MS 1000
 
 static void errand_free(struct errand *errand)
 {
@@ -192,10 +194,13 @@ static bool is_stopped(const struct node_worker *worker)
 static int worker_round(struct node_worker *worker, struct rye_err *err)
 {
 	eventfd_t n;
-	int taken = 0, r;
+	int taken = 0, r = 0;
 
 	(void)!eventfd_read(worker->wake, &n);
-	r = board_expire(worker->board, &worker->seat, err);
+	if (clock_ms() >= worker->expire_at) {
+		r = board_expire(worker->board, &worker->seat, err);
+		worker->expire_at = clock_ms() + MIN_OF(EXPIRE_MS, worker->seat.lease_ms / 4);
+	}
 	if (!r)
 		r = step_all(worker, true, err);
 	while (!r && worker->n_errands < worker->slots) {

@@ -31,6 +31,7 @@ struct node_worker {
 	int wake; /* eventfd: a run has ended */
 	int slots;
 	struct log log;
+	int64_t expire_at; /* clock_ms */
 	struct errand *errands;
 	int n_errands;
 };

@@ -429,23 +429,31 @@ static int ask_drone(struct ask *ask, struct rye_err *err)
 {
 	const struct board_seat seat = { ask->argv[0], "[]", 1000, 2000 };
 	auto_close int fd = open(ask->argv[1], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	int64_t expire_at = 0;
 	int r = 0;
 
-	for (bool taken_up = true; r >= 0;) {
+	/* unsure: a claim whose answer was not heard, or of one that was killed, may be its own */
+	for (bool unsure = true; r >= 0;) {
 		auto_claim struct board_claim claim = { .body = NULL };
+		bool taken_up = false;
 
-		board_expire(ask->board, &seat, err);
-		/* also behind an error: a claim whose answer was not heard is its own */
-		r = board_claimed(ask->board, &seat, 0, &claim, err);
+		if (clock_ms() >= expire_at) {
+			board_expire(ask->board, &seat, err);
+			expire_at = clock_ms() + seat.lease_ms / 4;
+		}
+		r = unsure ? board_claimed(ask->board, &seat, 0, &claim, err) : 0;
 		taken_up = r > 0;
+		unsure = r != 0;
 		if (!r)
 			r = board_claim(ask->board, &seat, &claim, err);
 		if (r > 0)
 			r = drone_run(ask, &claim, taken_up, fd, err);
 		else if (!r)
 			board_wait(ask->board, -1, 200);
-		if (r < 0)
+		if (r < 0) {
+			unsure = true;
 			r = patiently(err, r);
+		}
 	}
 	return r;
 }
