@@ -197,11 +197,10 @@ static const struct cli_verb verbs[] = {
 	  .usage = "init [DIR] [NAME=VALUE...] | admit KEY [NAME=VALUE...] | list |\n"
 		   "       remove FINGERPRINT | gc [DIR] | --stdio [DIR] | --http [DIR]",
 	  .help = "let other machines' runs come here: a directory, its keys, who may",
-	  .more = "It needs no root and opens no port: ssh starts ryefs node --stdio. --http is for a\n"
-		  "proxy that speaks TLS. KEY is the fingerprint of a key that has asked, or a file. NAME is\n"
-		  "allow, signers, env, jobs, queued, bytes, push, seconds, spend_month or expires; of\n"
-		  "init board, store, labels, keep_new, keep_gone or keep_runs. gc frees what no push of\n"
-		  "late and no run needs. It lies in ~/.local/share/ryefs/node, or where $RYE_NODE says.",
+	  .more = "It needs no root and no port: ssh starts ryefs node --stdio; --http is for a proxy that\n"
+		  "speaks TLS. KEY: a fingerprint that has asked, or a file. NAME: allow, signers, env, jobs,\n"
+		  "queued, bytes, push, seconds, spend_month, expires; of init board, store, labels, keep_new,\n"
+		  "keep_gone, keep_runs. gc frees what nothing needs. It lies in ~/.local/share/ryefs/node.",
 	  .examples = "ryefs node init",
 	  .max = -1,
 	  .seek = "ryefs node list",
