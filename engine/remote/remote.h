@@ -125,9 +125,9 @@ struct order;
 int remote_lost_note(const struct item_env *env, const char *remote, const struct order *order,
 		     struct rye_err *err);
 bool remote_lost_forget(const struct item_env *env, const char *id); /* false: it is none */
+/* Asks, over a connection that has nothing else under way. */
 void remote_late(const struct item_env *env, const struct remote *remote,
-		 const struct remote_link
-			 *link); /* asks, over a connection that has nothing else under way */
+		 const struct remote_link *link);
 
 /* In the state directory of a remote: the manifest of the last push, as text. */
 #define PUSH_LAST "manifest"

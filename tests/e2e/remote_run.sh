@@ -127,6 +127,7 @@ is 'its files are those of a thread' "$(cat "$M/state/threads/$id/status" "$M/st
 is 'its receipt is kept' "$(jq -r .receipt.status "$M/state/threads/$id/receipt.json")" completed
 has 'and says where it ran' "$(cat "$M/state/threads/$id/remote")" 'node done, heard'
 has 'from the command line' "$(cli tool:note --target remote:node)" here
+is 'and nothing but what it says' "$(cli tool:rye/bash/bash --target remote:node command='echo from there')" 'from there'
 is 'its directory there is gone' "$(ls "$T/node/work/runs")" ''
 is 'no planted value is there' "$(grep -rl "$plant" "$T/node" | wc -l)" 0
 worker=$(pgrep -f "node-work $T/node" | wc -l)

@@ -302,7 +302,9 @@ int verb_execute(struct cli *cli)
 	struct executed executed = { .ref = "" };
 	int status;
 
-	if (cli->opt.json || cli->opt.fork || cli->opt.async)
+	/* a tool elsewhere has its own way here: what it prints comes as one stream */
+	if (cli->opt.json || cli->opt.fork || cli->opt.async ||
+	    (cli->opt.target && strcmp(cli->opt.target, "local") != 0))
 		unsetenv(CLI_LIVE_NAME);
 	else
 		setenv(CLI_LIVE_NAME, "1", 1);
