@@ -72,6 +72,7 @@ asleep() { pgrep -f "^sleep 1000.$$" >"$T/naps"; }
 ok 'a long one naps' until_true asleep
 is 'a limit is heard there' "$(run threads limit "$id" turns=9 2>&1)" ''
 like 'one that is none is refused by the runner there' "$(run threads limit "$id" bananas=9)" 'bananas'
+like 'it hands over to no other' "$(run threads handoff "$id")" 'elsewhere hands over to no other'
 is 'something is said' "$(run threads say "$id" 'Hurry.')" ''
 kill "$(cat "$T/naps")"
 is 'it ends' "$(cat "$threads/$id/wait")" completed
