@@ -103,7 +103,7 @@ _ryefs() {
     diff | edit | execute | fetch | log | mv | rm | sign | verify | watch) [ "$cword" -gt 2 ] && [ "$verb" = execute ] || _ryefs_refs "$cur" ;;
     threads)
       if [ "$cword" = 2 ]; then
-        COMPREPLY=($(compgen -W "list show tail wait tree cost apply cancel kill delete prune say limit handoff resume verify" -- "$cur"))
+        COMPREPLY=($(compgen -W "list show tail wait tree cost apply cancel kill delete forget prune say limit handoff resume verify" -- "$cur"))
       else
         COMPREPLY=($(compgen -W "@last $(_ryefs_member id threads)" -- "$cur"))
       fi

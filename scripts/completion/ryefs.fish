@@ -49,7 +49,7 @@ complete -c ryefs -n __ryefs_first -a untrust -d 'stop trusting a key'
 complete -c ryefs -n __ryefs_first -a verify -d 'check signatures'
 complete -c ryefs -n __ryefs_first -a watch -d 'sign what you save'
 
-complete -c ryefs -n '__ryefs_verb threads' -fa 'list show tail wait tree cost apply cancel kill delete prune say limit handoff resume verify (__ryefs_member id threads)'
+complete -c ryefs -n '__ryefs_verb threads' -fa 'list show tail wait tree cost apply cancel kill delete forget prune say limit handoff resume verify (__ryefs_member id threads)'
 complete -c ryefs -n '__ryefs_verb completion' -fa 'bash fish zsh'
 complete -c ryefs -n '__ryefs_verb diff edit execute fetch log mv rm sign verify watch' -fa '(__ryefs_refs)'
 complete -c ryefs -n '__ryefs_verb mcp' -fa 'serve add list refresh remove (__ryefs_member name mcp list)'
