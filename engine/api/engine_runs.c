@@ -233,3 +233,9 @@ int rye_remote_threads(struct rye *rye, const char *remote, rye_name_fn fn, void
 {
 	return remote_view_threads(&rye->items, remote, fn, arg, err);
 }
+
+int rye_remote_foreign(struct rye *rye, const char *remote, rye_name_fn fn, void *arg,
+		       struct rye_err *err)
+{
+	return remote_view_foreign(&rye->items, remote, fn, arg, err);
+}

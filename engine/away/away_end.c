@@ -70,6 +70,7 @@ static struct rye_blob *end_sentence(const struct away *away, const struct recei
 	const char *state = json_str(away->stands, "state");
 
 	json_sets(doc, "status", "error");
+	json_sets(doc, "code", !strcmp(state, "lost") ? rye_code_name(RYE_LOST) : receipt->code);
 	if (!strcmp(state, "lost"))
 		json_set(doc, "error",
 			 json_sprintf("%s: the worker has not been heard since %s; what the tool "
@@ -145,6 +146,13 @@ static int end_lost(struct away *away, struct rye_err *err)
 	return remote_lost_note(away->items, away->remote.name, &away->order, err);
 }
 
+static int end_output(struct away *away, struct away_end *ret, struct rye_err *err)
+{
+	int r = away_fetch(away, "output", &ret->outcome.output, err);
+
+	return r == -(int)RYE_NOT_FOUND ? 0 : r;
+}
+
 int away_take(struct away *away, struct away_end *ret, struct rye_err *err)
 {
 	auto_receipt struct receipt receipt = { .gen = 0 };
@@ -159,19 +167,17 @@ int away_take(struct away *away, struct away_end *ret, struct rye_err *err)
 		r = end_result(away, &receipt, &ret->outcome.reply, err);
 	if (!r && *receipt.result)
 		r = end_others(away, err);
+	if (!r && *receipt.result)
+		r = end_output(away, ret, err);
+	/* last: a node that never ends to send files has told the rest */
 	if (!r)
 		r = end_vouch(away, &receipt, err);
 	if (!r)
 		r = away_changes(away, &receipt, err);
 	if (r)
 		return r;
-	if (*receipt.result) {
-		r = away_fetch(away, "output", &ret->outcome.output, err);
-		if (r && r != -(int)RYE_NOT_FOUND)
-			return r;
-	} else {
+	if (!*receipt.result)
 		ret->outcome.reply = end_sentence(away, &receipt);
-	}
 	if (!ret->outcome.reply)
 		return memory_fail(err);
 	ret->outcome.code = end_code(ret->outcome.reply);

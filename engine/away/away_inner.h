@@ -60,6 +60,16 @@ int money_change(const struct away *away, double most, struct rye_err *err); /* 
 void money_settle(const struct away *away, const char *status);
 
 /*
+ * away_secrets.c: the names that the order lists, and {NAME: value}; away_secrets_done after a failure, too.
+ */
+struct away_secrets {
+	json_t *names, *values;
+};
+int away_secrets(const struct away *away, const struct rye_item *item, struct away_secrets *ret,
+		 struct rye_err *err);
+void away_secrets_done(struct away_secrets *secrets);
+
+/*
  * away_wire.c: what is asked of the node over the connection that there is. RYE_UNREACHABLE: it was cut.
  */
 int away_send(struct away *away, struct rye_err *err); /* the order; sets accepted, stands */

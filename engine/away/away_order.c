@@ -62,7 +62,42 @@ void away_order_drop(const struct away *away)
 		unlinkat(dir, path, 0);
 }
 
-static int order_item(const struct away *away, struct order *order, struct rye_err *err)
+/* What an order is made of besides its texts. */
+struct making {
+	struct away_secrets secrets;
+	json_t *signers;
+	char *sealed;
+};
+
+static void making_done(struct making *making)
+{
+	away_secrets_done(&making->secrets);
+	json_decref(making->signers);
+	free(making->sealed);
+}
+#define auto_making __attribute__((cleanup(making_done)))
+
+/* Of an item that another key has signed, the asker vouches for that key; there the entry says whether it may. */
+static int order_signers(const struct away *away, const struct rye_item *item,
+			 struct making *making, struct rye_err *err)
+{
+	auto_trust struct trust *trust = trust_get(away->items->trust);
+	auto_key struct key_secret own = { 0 };
+	const struct trust_key *key = trust_find(trust, span_of(item->verdict.fingerprint));
+	struct key_public public;
+	int r = keystore_signer(away->items, &own, err);
+
+	making->signers = json_array();
+	/* the bundle's is trusted there by the node's own */
+	if (r || !key || item->space->type == RYE_SYSTEM || !strcmp(key->fp, own.pub.fp))
+		return r;
+	key_public_of(key->bytes, &public);
+	json_array_append_new(making->signers, json_string(public.pem));
+	return 0;
+}
+
+static int order_item(const struct away *away, struct order *order, struct making *making,
+		      struct rye_err *err)
 {
 	auto_item struct rye_item *item = NULL;
 	struct item_ask ask = { 0 };
@@ -77,7 +112,25 @@ static int order_item(const struct away *away, struct order *order, struct rye_e
 	snprintf(order->ref, sizeof(order->ref), "%s:%s", rye_kind_name(ask.kind), item->id);
 	memcpy(order->item_sha, item->verdict.sha256, sizeof(order->item_sha));
 	order->again = json_is_true(meta_get(item, "idempotent"));
-	return 0;
+	r = order_signers(away, item, making, err);
+	if (!r)
+		r = away_secrets(away, item, &making->secrets, err);
+	order->signers = making->signers;
+	order->secrets = making->secrets.names;
+	return r;
+}
+
+/* Once it is signed: the box is of this order alone. */
+static int order_close(const struct away *away, struct order *order, struct making *making,
+		       struct rye_err *err)
+{
+	int r;
+
+	if (!json_array_size(order->secrets))
+		return 0;
+	r = order_seal(order, making->secrets.values, away->link.pin.box, &making->sealed, err);
+	order->sealed = making->sealed;
+	return r;
 }
 
 static void order_terms(const struct away *away, struct order *order)
@@ -112,13 +165,14 @@ static json_t *order_said(const struct away *away)
 static int order_make(struct away *away, struct rye_err *err)
 {
 	auto_key struct key_secret key = { 0 };
+	auto_making struct making making = { .sealed = NULL };
 	auto_order struct order order = { .made = 0 };
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	auto_json json_t *said = order_said(away);
 	int r = keystore_signer(away->items, &key, err);
 
 	if (!r)
-		r = order_item(away, &order, err);
+		r = order_item(away, &order, &making, err);
 	if (r)
 		return r;
 	order_terms(away, &order);
@@ -128,6 +182,8 @@ static int order_make(struct away *away, struct rye_err *err)
 		r = away_push(away, &order, err);
 	if (!r)
 		r = order_sign(&order, &key, err);
+	if (!r)
+		r = order_close(away, &order, &making, err);
 	if (!r)
 		r = order_put(&order, &text, err);
 	if (r)

@@ -63,7 +63,7 @@ int away_send(struct away *away, struct rye_err *err)
 			r = wire_step(away, &answer, &frame, err);
 	}
 	if (r)
-		return r;
+		return err->code == RYE_BUSY ? rye_wrap(err, "%s", away->remote.name) : r;
 	json_decref(away->stands);
 	away->stands = answer.reply;
 	away->accepted = true;

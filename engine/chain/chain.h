@@ -18,6 +18,7 @@
 	ROW(HTTP, http, .ids = { "rye/core/primitives/http_client" }, .config_asks = true) \
 	ROW(MCP, mcp, .ids = { "rye/core/primitives/mcp" }, .own_output = true)            \
 	ROW(MCP_SERVERS, mcp_servers, .ids = { "rye/core/primitives/mcp_servers" })        \
+	ROW(REMOTE, remote, .ids = { "rye/core/primitives/remote" })                       \
 	ROW(SUBPROCESS, subprocess,                                                        \
 	    .ids = { "rye/core/primitives/execute", "rye/core/primitives/subprocess" },    \
 	    .starts_command = true)

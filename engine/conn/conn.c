@@ -215,6 +215,9 @@ static int answer_step(struct conn *conn, const struct conn_ask *ask, uint32_t s
 	auto_frame struct conn_frame frame = { 0 };
 	int r = conn_recv(conn, ask->until, &frame, err);
 
+	/* also while there is always something to read */
+	if (!r && ask->until && clock_ms() >= ask->until)
+		r = rye_fail(err, RYE_TIMEOUT, "the answer has not ended in time");
 	if (r < 0)
 		return r;
 	if (frame.type == FRAME_ERR && (!frame.stream || frame.stream == stream))

@@ -41,7 +41,10 @@ static int answer(struct door_session *session, const struct conn_frame *frame, 
 		return rye_fail(err, RYE_UNSUPPORTED,
 				"this node has no answer to frames of type %d", (int)frame->type);
 	r = row->fn(session, frame, err);
-	return r < 0 && err->code != RYE_UNREACHABLE ? rye_wrap(err, "%s", row->name) : r;
+	/* a person whose order is refused knows nothing of frames */
+	return r == -(int)RYE_INVALID || r == -(int)RYE_UNPARSABLE ?
+		       rye_wrap(err, "%s", row->name) :
+		       r;
 }
 
 /* One frame. 0: and the next; else the connection is over. */

@@ -24,13 +24,18 @@ struct node_dir {
 	char *board, *store;
 	json_t *labels; /* of the workers here */
 	int64_t keep_new, keep_gone, keep_runs; /* seconds: what garbage is (door_gc.c) */
+	uid_t uid_first,
+		uid_last; /* a root's worker gives each principal one of these; 0: none are named */
 };
 
+/* door_worker.c: how many workers work in it. */
+int door_workers(const struct node_dir *node);
 /* $RYE_NODE, else $XDG_DATA_HOME/ryefs/node, else ~/.local/share/ryefs/node; to free, NULL: not known. */
 char *node_default_path(void);
 /* Makes it, its keys and its card; what is there stays. *ret_new: it was not there. */
 int node_init(const char *path, char ret_fp[KEY_FP], bool *ret_new, struct rye_err *err);
-/* set: {name: text} of its members; the rest stays. A board or store that cannot be opened is refused. */
+/* set: {name: text} of board, store, labels, uids and the ages; the rest stays. A board or store that cannot be
+ * opened is refused. */
 int node_settings_write(const struct node_dir *node, const json_t *set, struct rye_err *err);
 struct board;
 /* Where its orders wait. */
@@ -46,6 +51,8 @@ int node_gc(const struct node_dir *node, const char *fp, bool dry, json_t **ret,
 	    struct rye_err *err);
 int node_open(const char *path, struct node_dir **ret, struct rye_err *err);
 void node_close(struct node_dir *node); /* NULL is fine */
+/* ` --dir DIR` for a command of its owner's, unless it is the usual one. */
+void node_words(const struct node_dir *node, struct rye_buf *ret);
 DEFINE_AUTO(auto_node_, struct node_dir *, node_close)
 #define auto_node __attribute__((cleanup(auto_node_)))
 /* Its X25519 secret key, for what was sealed to card.box. The caller wipes it. */

@@ -47,6 +47,7 @@ int door_manifest(struct door_session *session, const struct conn_frame *frame,
 int door_get(struct door_session *session, const struct conn_frame *frame, struct rye_err *err);
 int door_gc(struct door_session *session, const struct conn_frame *frame, struct rye_err *err);
 int door_info_self(struct door_session *session, json_t *into, struct rye_err *err);
+int door_info_used(struct door_session *session, json_t *into, struct rye_err *err);
 
 /*
  * door_order.c, door_follow.c: a principal's runs. The board is opened when it is first needed, on the

@@ -24,7 +24,7 @@ const struct door_row door_rows[] = {
 };
 const size_t door_n_rows = ARRAY_SIZE(door_rows);
 
-static door_info_fn *const infos[] = { door_info_self };
+static door_info_fn *const infos[] = { door_info_self, door_info_used };
 
 /* The names of what can be asked. */
 static json_t *offers(void)

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -19,12 +20,29 @@
 /* RYE_NODE_IDLE_MS changes it. */
 #define IDLE_MS "60000"
 
-static bool worker_works(const struct node_dir *node)
-{
-	auto_close int fd =
-		openat(node->dir, "work/worker-1.lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+/* Names that a directory's workers may have. */
+#define PLACES_MAX 64
 
-	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
+/* 1: one works under that name; 0: none does; -1: none ever did. */
+static int worker_works(const struct node_dir *node, int place)
+{
+	auto_close int fd = -1;
+	char name[40];
+
+	snprintf(name, sizeof(name), "work/worker-%d.lock", place);
+	fd = openat(node->dir, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	return fd < 0 ? -1 : flock(fd, LOCK_EX | LOCK_NB) < 0;
+}
+
+int door_workers(const struct node_dir *node)
+{
+	int n = 0, works = 0;
+
+	for (int place = 1; works >= 0 && place <= PLACES_MAX; place++) {
+		works = worker_works(node, place);
+		n += works > 0;
+	}
+	return n;
 }
 
 void door_worker(const struct node_dir *node)
@@ -38,7 +56,7 @@ void door_worker(const struct node_dir *node)
 	sigset_t none, all;
 	pid_t pid;
 
-	if (worker_works(node))
+	if (worker_works(node, 1) > 0)
 		return;
 	log = openat(node->dir, "worker.log", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
 		     0600);

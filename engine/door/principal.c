@@ -25,8 +25,7 @@ static void fp_path(const char *where, const char *fp, const char *ext, char ret
 	snprintf(ret, 64, "%s/%.16s%s", where, fp, ext);
 }
 
-/* ` --dir DIR` for a command, unless it is the usual one. */
-static void node_words(const struct node_dir *node, struct rye_buf *ret)
+void node_words(const struct node_dir *node, struct rye_buf *ret)
 {
 	auto_free char *usual = node_default_path();
 

@@ -96,6 +96,7 @@ struct receipt {
 	char signer[44]; /* the key that has signed the records of a model's thread, base64url; "" */
 	char began[40], ended[40]; /* as clock_iso_us */
 	const json_t *cost; /* object, or NULL: none */
+	char code[32]; /* of docs/errors.md, where it was refused; "" */
 	char reason[512]; /* one sentence where it was refused or has failed; "" */
 	json_t *doc, *envelope; /* as of an order; receipt_done */
 	char key[KEY_PEM_MAX]; /* the worker's */

@@ -15,19 +15,13 @@
 #define ROW(member, form) MEMBER(receipt, member, form)
 
 static const struct member receipt_rows[] = {
-	ROW(began, MEMBER_TEXT),
-	ROW(cost, MEMBER_OBJECT),
-	ROW(ended, MEMBER_TEXT),
-	ROW(gen, MEMBER_INT),
-	ROW(id, MEMBER_UUID),
-	ROW(manifest, MEMBER_SHA),
-	ROW(node, MEMBER_FP),
-	ROW(order, MEMBER_SHA),
-	ROW(reason, MEMBER_TEXT),
-	ROW(result, MEMBER_SHA),
-	ROW(signer, MEMBER_TEXT),
-	ROW(status, MEMBER_TEXT),
-	ROW(transcript_head, MEMBER_SHA),
+	ROW(began, MEMBER_TEXT),   ROW(code, MEMBER_TEXT),
+	ROW(cost, MEMBER_OBJECT),  ROW(ended, MEMBER_TEXT),
+	ROW(gen, MEMBER_INT),	   ROW(id, MEMBER_UUID),
+	ROW(manifest, MEMBER_SHA), ROW(node, MEMBER_FP),
+	ROW(order, MEMBER_SHA),	   ROW(reason, MEMBER_TEXT),
+	ROW(result, MEMBER_SHA),   ROW(signer, MEMBER_TEXT),
+	ROW(status, MEMBER_TEXT),  ROW(transcript_head, MEMBER_SHA),
 	ROW(worker, MEMBER_FP),
 };
 static const struct members receipt_members = { "receipt", receipt_rows, ARRAY_SIZE(receipt_rows) };

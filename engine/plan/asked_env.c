@@ -22,20 +22,26 @@
 #define DOTENV_MAX (1 << 20)
 
 /* Those that one element asks for are added. */
-static void asked_names(const struct planner *planner, const struct link *link, json_t *names)
+static void asked_names(const struct chain *chain, const struct link *link, json_t *names)
 {
 	const struct tool_meta *meta = &link->meta;
 	json_t *env = json_object_get(meta->config, "env"), *name;
 	size_t k;
 
 	template_names(meta->env_config, names);
-	template_names(planner->chain->prim->config_asks ? meta->config : env, names);
+	template_names(chain->prim->config_asks ? meta->config : env, names);
 	if (json_is_array(json_object_get(meta->env_config, "env")))
 		env = json_object_get(meta->env_config, "env");
 	json_array_foreach(env, k, name) {
 		if (json_is_string(name))
 			json_array_append(names, name);
 	}
+}
+
+void envres_asked(const struct chain *chain, json_t *names)
+{
+	for (size_t i = 0; i < chain->n; i++)
+		asked_names(chain, &chain->v[i], names);
 }
 
 static void read_dotenv(const struct planner *planner, struct env *env)
@@ -150,7 +156,7 @@ static void give_chain(struct planner *planner)
 		bool is_project = space->type == RYE_PROJECT;
 
 		project = is_project ? space : project;
-		asked_names(planner, &chain->v[i], is_project ? own : above);
+		asked_names(planner->chain, &chain->v[i], is_project ? own : above);
 	}
 	json_array_foreach(own, i, name) {
 		if (!asks_for(above, name))

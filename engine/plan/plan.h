@@ -188,6 +188,8 @@ void interps_close(struct interps *interps);
  * any. The project's .env, which has no signature, is read for the project's own items alone; NULL: for none.
  */
 void envres_give(struct planner *planner, const json_t *names, const struct space *space);
+/* The names that its elements ask for are added. */
+void envres_asked(const struct chain *chain, json_t *names);
 /* The environment that every plan begins with; what was in `planner->env` stays. */
 void envres_begin(struct planner *planner);
 /*

@@ -185,8 +185,31 @@ int remote_view_file(const struct item_env *env, const char *remote, const char 
 /* The threads of this project that it was asked to carry out: those whose order lies in its outbox. */
 int remote_view_threads(const struct item_env *env, const char *remote, rye_name_fn fn, void *arg,
 			struct rye_err *err);
+/* Runs that the remote has told of and this project has no thread of: {id: row}; a new object. */
+json_t *remote_foreign(const struct item_env *env, const char *name);
+int remote_view_foreign(const struct item_env *env, const char *remote, rye_name_fn fn, void *arg,
+			struct rye_err *err);
 /* A thread was deleted: its order goes, too. */
 void remote_view_forget(const struct item_env *env, const char *id);
+
+/*
+ * remote_runs.c: the node's rows of this person's runs, a new array; kept for remote_foreign.
+ */
+int remote_runs(const struct item_env *env, const struct remote *remote, struct conn *conn,
+		json_t **ret, struct rye_err *err);
+/* An order that was sent and is of no use any more; RYE_STATE: its thread goes on. */
+int remote_order_forget(const struct item_env *env, const char *name, const char *id,
+			struct rye_err *err);
+
+/*
+ * remote_acts.c: what is asked of a remote by a word: {action, id, force, dry_run}; a row each. *ret: what came
+ * of it, a new object.
+ */
+#define REMOTE_WORDS "connect, forget ID, gc, pull ID, push, status, threads"
+int remote_act(const struct item_env *env, const char *name, const json_t *doc, json_t **ret,
+	       struct rye_err *err);
+/* Of a line, "pull ID", or the object itself. */
+int remote_act_read(struct rye_span line, json_t **ret, struct rye_err *err);
 
 /* What `remotes` of remotes.yaml is to be, as JSON Schema; a new reference. */
 json_t *remote_schema(void);

@@ -12,7 +12,7 @@ int remote_look(const struct item_env *env, const struct remote *remote, json_t 
 		struct rye_err *err)
 {
 	auto_remote_link struct remote_link link = { 0 };
-	auto_json json_t *body = json_object(), *info = NULL;
+	auto_json json_t *body = json_object(), *info = NULL, *runs = NULL;
 	struct conn_ask ask = { .type = FRAME_INFO, .body = body };
 	struct rye_err why = { 0 };
 	int r = remote_open_conn(env, remote, &link, err);
@@ -22,10 +22,13 @@ int remote_look(const struct item_env *env, const struct remote *remote, json_t 
 	ask.until = clock_ms() + REMOTE_CONNECT_MS;
 	r = conn_ask(link.conn, &ask, &info, &why);
 	if (r < 0) {
-		rye_wrap(&why, "%s", remote->name);
+		r = remote_told(remote->name, &why);
 		if (err)
 			*err = why;
 	}
+	/* what is begun elsewhere is told here as of the last look */
+	if (!r && json_lists(json_object_get(info, "offers"), "LIST"))
+		remote_runs(env, remote, link.conn, &runs, NULL);
 	contact_note(env, remote->name, r < 0 ? &why : NULL, info);
 	if (!r && ret)
 		*ret = steal(&info);
@@ -37,7 +40,10 @@ void remote_sentence(const json_t *info, char *ret, size_t size)
 	const json_t *workers = json_object_get(info, "workers");
 	json_int_t n = json_integer_value(workers);
 
-	if (json_is_integer(workers))
+	if (*json_str(info, "fault"))
+		snprintf(ret, size, "reachable, pinned, knows me; it says: %.120s",
+			 json_str(info, "fault"));
+	else if (n > 0)
 		snprintf(ret, size, "reachable, pinned, knows me, %lld worker%s", (long long)n,
 			 n == 1 ? "" : "s");
 	else

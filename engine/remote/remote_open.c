@@ -19,8 +19,7 @@ void remote_link_done(struct remote_link *link)
 	*link = (struct remote_link){ 0 };
 }
 
-/* How a failure on the way is told: with the remote's name in front. */
-static int open_failed(const char *name, struct rye_err *err)
+int remote_told(const char *name, struct rye_err *err)
 {
 	char said[sizeof(err->msg)];
 
@@ -89,13 +88,13 @@ static int link_up(const struct item_env *env, const struct remote *remote,
 		return r;
 	r = meet(remote->url, until, &link->conn, &hello, &card, err);
 	if (r < 0)
-		return open_failed(remote->name, err);
+		return remote_told(remote->name, err);
 	r = check_key(remote->name, &card, &link->pin, err);
 	if (r < 0)
 		return r;
 	r = hello_auth(link->conn, &hello, &key, until, &link->ready, err);
 	if (r < 0)
-		return open_failed(remote->name, err);
+		return remote_told(remote->name, err);
 	conn_limit(link->conn, FRAME_MAX);
 	return 0;
 }
@@ -131,6 +130,6 @@ int remote_card(const char *name, const char *url, struct card *ret, struct rye_
 
 	err = err ? err : &own;
 	if (meet(url, clock_ms() + REMOTE_CONNECT_MS, &conn, &hello, ret, err) < 0)
-		return open_failed(name, err);
+		return remote_told(name, err);
 	return 0;
 }

@@ -5,6 +5,7 @@
  */
 #include "remote/remote_inner.h"
 
+#include "base/id.h"
 #include "base/io.h"
 #include "clock.h"
 #include "memory.h"
@@ -149,6 +150,43 @@ int remote_view_names(const struct item_env *env, const char *remote, rye_name_f
 	return r;
 }
 
+#define FOREIGN_DIR "foreign/"
+
+/* foreign/ID.json: the row as the node told it last. */
+static int view_foreign(const struct item_env *env, const char *remote, const char *name,
+			struct rye_blob **ret, struct rye_err *err)
+{
+	auto_json json_t *rows = remote_foreign(env, remote);
+	char id[ID_UUID_MAX];
+	size_t n = strcspn(name, ".");
+	const json_t *row;
+
+	snprintf(id, sizeof(id), "%.*s", (int)MIN_OF(n, sizeof(id) - 1), name);
+	row = strcmp(name + n, ".json") ? NULL : json_object_get(rows, id);
+	if (!row)
+		return rye_fail(err, RYE_NOT_FOUND, "remotes/%s has no file " FOREIGN_DIR "%s",
+				remote, name);
+	*ret = json_blob(row, true);
+	return *ret ? 0 : memory_fail(err);
+}
+
+int remote_view_foreign(const struct item_env *env, const char *remote, rye_name_fn fn, void *arg,
+			struct rye_err *err)
+{
+	auto_json json_t *rows = remote_foreign(env, remote);
+	char name[ID_UUID_MAX + 8];
+	const char *id;
+	json_t *row;
+
+	(void)err;
+	json_object_foreach(rows, id, row) {
+		snprintf(name, sizeof(name), "%.*s.json", ID_UUID_MAX - 1, id);
+		if (fn(arg, name))
+			break;
+	}
+	return 0;
+}
+
 int remote_view_file(const struct item_env *env, const char *remote, const char *name,
 		     struct rye_blob **ret, struct rye_err *err)
 {
@@ -158,6 +196,8 @@ int remote_view_file(const struct item_env *env, const char *remote, const char 
 	size_t i = 0;
 	int r;
 
+	if (!strncmp(name, FOREIGN_DIR, strlen(FOREIGN_DIR)))
+		return view_foreign(env, remote, name + strlen(FOREIGN_DIR), ret, err);
 	while (i < ARRAY_SIZE(view_files) && strcmp(view_files[i].name, name) != 0)
 		i++;
 	if (i == ARRAY_SIZE(view_files))

@@ -49,7 +49,8 @@ const struct ctl *ctl_root_find(const char *name)
 bool ctl_is_name(const char *name, size_t len)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (rows[i].of && strlen(rows[i].name) == len && !memcmp(rows[i].name, name, len))
+		if (rows[i].of & ~(unsigned)RYE_KIND_NONE && strlen(rows[i].name) == len &&
+		    !memcmp(rows[i].name, name, len))
 			return true;
 	return false;
 }

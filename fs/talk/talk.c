@@ -102,6 +102,8 @@ void talk_key(const struct talk_target *target, char *ret, size_t size)
 {
 	if (target->thread)
 		snprintf(ret, size, "thread%s%s ctl", *target->thread ? " " : "s", target->thread);
+	else if (target->verb == RYE_REMOTE)
+		snprintf(ret, size, "remotes/%s", target->id);
 	else if (*target->id)
 		snprintf(ret, size, "%s:%s", rye_kind_name(target->kind), target->id);
 	else
@@ -133,7 +135,7 @@ static struct talk *talk_make(const struct talk_target *target)
 	talk_key(target, key, size - id_len - thread_len - 2);
 	pthread_mutex_init(&talk->lock, NULL);
 	feed_init(&talk->feed);
-	talk->feed.lines = target->thread;
+	talk->feed.lines = target->thread || target->lines;
 	return talk;
 }
 
@@ -141,7 +143,8 @@ static struct talk *talk_make(const struct talk_target *target)
 bool talk_may(const struct talk *talk, const struct caller *who, char why[CALLER_WHY])
 {
 	const struct talk_target *of = &talk->target;
-	const struct caller_target target = { of->verb, of->kind, of->id, of->thread };
+	const struct caller_target target = { of->verb, of->kind, of->id,
+					      of->thread || of->verb == RYE_REMOTE };
 
 	return caller_may(talk->talks->env.callers, who, &target, why);
 }

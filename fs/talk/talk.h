@@ -34,6 +34,7 @@ struct talk_target {
 	/* Each write is a verb for this thread, "" for all of them; copied; NULL: it is none. */
 	const char *thread;
 	const char *target; /* where the item is to run (struct rye_request); copied; NULL: here */
+	bool lines; /* each write is a word, with its newline or without */
 };
 
 struct talks_env {

@@ -75,12 +75,18 @@ static struct rye_blob *usage(struct talk *talk)
 			  *talk->target.thread ? RYE_THREAD_VERBS : RYE_THREADS_VERBS);
 		return text_blob(&out);
 	}
+	if (talk->target.lines) {
+		text_add(&out, "ctl: write one of " RYE_REMOTE_WORDS
+			       "; the next reading tells what came of it\n");
+		return text_blob(&out);
+	}
 	if (talk->target.starts) {
 		text_add(&out, "new: write REF, or REF {\"input\": …}, in one line: starts it as a "
 			       "thread; the reply is its id\n");
 		return text_blob(&out);
 	}
-	if (ctl->of && rye_view(talk->talks->env.rye, &ask, &blob, &err))
+	if (talk->target.verb != RYE_REMOTE && ctl->of &&
+	    rye_view(talk->talks->env.rye, &ask, &blob, &err))
 		blob = NULL;
 	if (blob && talk->target.verb == RYE_RUN)
 		return blob;

@@ -46,7 +46,8 @@ static void add_rows(struct text *text, const struct front *front, bool root)
 	const struct ctl *rows = ctl_rows(&n);
 
 	for (size_t i = 0; i < n; i++)
-		if (!rows[i].of == root && !(rows[i].link && front->opt->spaces == SPACES_NONE))
+		if (!rows[i].of == root && rows[i].of != RYE_KIND_NONE &&
+		    !(rows[i].link && front->opt->spaces == SPACES_NONE))
 			text_addf(text, "| `%s` | %s |\n", rows[i].name, rows[i].help);
 	text_add(text, "\n");
 }

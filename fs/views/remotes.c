@@ -23,6 +23,7 @@
 #include <string.h>
 
 #define REMOTES_THREADS "threads"
+#define REMOTES_FOREIGN "foreign"
 
 /* A path below remotes: its parts. */
 struct remotes_at {
@@ -144,6 +145,31 @@ static int enter_thread(fuse_req_t req, const struct tree_key *key, const struct
 	return enter_node(front, content_make_link(front, key, target, front->started), 0, ret);
 }
 
+/* What is written to them goes to the remote, by the run of it: looking them up asks nothing of it. */
+static const char *const remotes_talks[] = { "ctl", "push" };
+
+static bool remotes_talk(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(remotes_talks); i++)
+		if (!strcmp(name, remotes_talks[i]))
+			return true;
+	return false;
+}
+
+static int enter_own_talk(fuse_req_t req, struct tree_key *key, const struct remotes_at *at,
+			  struct fuse_entry_param *ret)
+{
+	char id[2 * TREE_NAME_MAX + 4];
+	const struct talk_target target = { .verb = RYE_REMOTE,
+					    .kind = RYE_KIND__MAX,
+					    .id = id,
+					    .lines = strcmp(at->rest, "ctl") == 0 };
+
+	snprintf(id, sizeof(id), "%s/%s", at->remote, at->rest);
+	key->ctl = ctl_of_verb(RYE_REMOTE);
+	return content_enter_talk(req, key, &target, ret);
+}
+
 /* A verb of the item whose directory this is, or what its caller was answered last. */
 static int remotes_enter_ctl(fuse_req_t req, struct tree_key *key, const struct remotes_at *at,
 			     const struct rye_stat *st, struct fuse_entry_param *ret)
@@ -191,8 +217,11 @@ static int enter_item(fuse_req_t req, struct tree_key *key, const struct remotes
 static int enter_below(fuse_req_t req, struct tree_key *key, const struct remotes_at *at,
 		       struct fuse_entry_param *ret)
 {
-	if (!*at->rest || strcmp(at->rest, REMOTES_THREADS) == 0)
+	if (!*at->rest || strcmp(at->rest, REMOTES_THREADS) == 0 ||
+	    strcmp(at->rest, REMOTES_FOREIGN) == 0)
 		return enter_dir(req, key, false, ret);
+	if (remotes_talk(at->rest))
+		return enter_own_talk(req, key, at, ret);
 	if (strncmp(at->rest, REMOTES_THREADS "/", sizeof(REMOTES_THREADS)) == 0)
 		return enter_thread(req, key, at, ret);
 	if (at->kind < RYE_KIND__MAX)
@@ -253,9 +282,14 @@ static void remotes_list(struct front *front, const struct node *node, struct li
 		rye_remotes(front->rye, add_dir, listing, &err);
 	} else if (!*at.rest) {
 		listing_add(listing, REMOTES_THREADS, S_IFDIR, 0);
+		listing_add(listing, REMOTES_FOREIGN, S_IFDIR, 0);
+		for (size_t i = 0; i < ARRAY_SIZE(remotes_talks); i++)
+			add_file(listing, remotes_talks[i]);
 		rye_remote_names(front->rye, at.remote, add_file, listing, &err);
 	} else if (strcmp(at.rest, REMOTES_THREADS) == 0) {
 		rye_remote_threads(front->rye, at.remote, add_link, listing, &err);
+	} else if (strcmp(at.rest, REMOTES_FOREIGN) == 0) {
+		rye_remote_foreign(front->rye, at.remote, add_file, listing, &err);
 	}
 }
 
@@ -298,7 +332,8 @@ static void remotes_create(fuse_req_t req, struct node *dir, const struct node_n
 	(void)what;
 	content_complain(
 		req, *dir->text ? dir->text : "remotes",
-		"files are not copied there: a run on a remote sends what it needs by itself");
+		"a copy is no push: when a copied file is complete cannot be known; write {} to "
+		"remotes/NAME/push");
 	reply_errno(req, EROFS);
 }
 

@@ -41,4 +41,46 @@ cut unreachable
 MODES
 way "/usr/bin/python3 '$SRC/e2e/hostile_node.py' words '$T/node'"
 is 'what it says is one line, without control characters' "$(rye remote status gpu | grep -c '[[:cntrl:]]')" 0
+
+# --- nodes that have the pinned key, and lie ---
+export RYE_NODE_IDLE_MS=3000
+mkdir -p .ai/tools
+printf '#!/bin/bash\n# __version__ = "1.0.0"\n# __tool_type__ = "shell"\n# __category__ = ""\n# __tool_description__ = "writes"\ncat >/dev/null\necho made >made\necho here\n' >.ai/tools/make.sh
+rye sign tool:make >/dev/null
+# lies MODE: one run there; its reply
+lies() {
+  way "/usr/bin/python3 '$SRC/e2e/lying_node.py' $1 '$T/kept' '$RYEFS' '$T/node'"
+  rye execute --json -q --target remote:gpu tool:make
+}
+changes() { cat .ai/state/threads/"$(jq -r .thread_id <<<"$1")"/changes.json 2>/dev/null; }
+reply=$(lies honest)
+is 'one that does not' "$(jq -r '.status' <<<"$reply") $(changes "$reply" | jq -r '.changed[0].path')" 'success made'
+reply=$(lies keep)
+# 25: MODE, what is said
+while read -r mode text; do
+  reply=$(lies "$mode")
+  like "25: a receipt that is $mode" "$(jq -r '.status + " " + .error' <<<"$reply")" "^error .*$text"
+  not_ok "is not kept: $mode" test -e ".ai/state/threads/$(jq -r .thread_id <<<"$reply")/receipt.json"
+done <<'MODES'
+receipt the receipt of [0-9a-f-]* was changed
+another the receipt is of another order
+none without a receipt
+MODES
+reply=$(lies result)
+like '25: a result that its receipt does not name' "$(jq -r '.status + " " + .error' <<<"$reply")" '^error .*the result is not the one that its receipt names'
+reply=$(lies endless)
+like 'a result without an end' "$(jq -r '.status + " " + .error' <<<"$reply")" '^error .*a file of the run is too big'
+for mode in pull manifest flood; do
+  reply=$(lies $mode)
+  is "27: files that are not as they were named: $mode" "$(jq -r .status <<<"$reply") $(changes "$reply" | jq -r 'has("error")')" 'success true'
+  not_ok "none of them is there: $mode" test -e ".ai/state/threads/$(jq -r .thread_id <<<"$reply")/changes"
+done
+while read -r mode wanted; do
+  way "/usr/bin/python3 '$SRC/e2e/lying_node.py' $mode '$T/kept' '$RYEFS' '$T/node'"
+  is "a node that lies: $mode" "$(rye remote status --json gpu | jq -r '.[0].code // "ok"')" "$wanted"
+done <<'MODES'
+long unreachable
+nonsense io
+mute unreachable
+MODES
 finish

@@ -96,8 +96,10 @@ like 'a directive, too' "$(error "$(converse "$M/remotes/box/directives/hello/fo
 
 # --- one that is pinned, of which nothing is heard ---
 "$RYEFS" node init "$T/node" --system "$S" >/dev/null
+printf '#!/bin/sh\necho >>"%s"\nexec "%s" node --stdio "%s"\n' "$T/connections" "$RYEFS" "$T/node" >"$T/way"
+chmod 755 "$T/way"
 remote() { timeout 60 "$RYEFS" remote "$@" --project "$P" --user "$U" --system "$S" 2>&1; }
-like 'a node is pinned' "$(remote add --yes node "command:$RYEFS node --stdio $T/node")" 'node is pinned'
+like 'a node is pinned' "$(remote add --yes node "command:$T/way")" 'node is pinned'
 like 'it has to know us' "$(error "$(execute '{"item_id":"tool:note","target":"remote:node"}')")" \
   '^node does not know your key .*ryefs node admit --dir [^ ]*/node [0-9a-f]{16}$'
 ok 'and does' "$RYEFS" node admit --dir "$T/node" "$(ls "$T/node/asked" | sed 's/[.]pem$//')" --system "$S"
@@ -132,11 +134,13 @@ is 'its directory there is gone' "$(ls "$T/node/work/runs")" ''
 is 'no planted value is there' "$(grep -rl "$plant" "$T/node" | wc -l)" 0
 worker=$(pgrep -f "node-work $T/node" | wc -l)
 is 'one worker works' "$worker" 1
+fx_tool "$P" pusher '# requires: [shell.execute, rye.execute]' 'cat >/dev/null' \
+  "echo '{}' >'$M/remotes/node/push' || echo refused" "echo connect >'$M/remotes/node/ctl' || echo refused"
 fx_tool "$P" long 'cat >/dev/null' 'echo begun >>longs' 'echo begun' 'sleep 100'
 fx_tool "$P" work 'cat >/dev/null' 'echo new >data/edited' 'rm data/removed' 'mkdir -p out/deep' \
   'printf "#!/bin/sh\n" >out/deep/made; chmod 755 out/deep/made' "echo $plant >.env" 'head -c 6000000 /dev/urandom >out/big' \
   'sha256sum out/big'
-fx_sign "$P" tool:long tool:work
+fx_sign "$P" tool:long tool:work tool:pusher
 reply=$(execute '{"item_id":"tool:work","target":"remote:node"}')
 id=$(jq -r .thread_id <<<"$reply")
 changes=$P/.ai/state/threads/$id/changes
@@ -176,4 +180,64 @@ like 'it is running there' "$(cat "$M/state/threads/$id/remote")" '^node running
 echo cancel >"$M/state/threads/$id/ctl"
 is 'it is cancelled there' "$(cat "$M/state/threads/$id/wait")" cancelled
 is 'and was begun once' "$(cat "$P/.ai/state/threads/$id/changes/longs")" begun
+
+# --- push and ctl of a mount; nothing but a write connects ---
+is 'push says what was sent' "$(converse "$M/remotes/node/push" | jq -c '[.status,.remote,.project,(.manifest|length),(.files>3),.new_blobs,[.refused[].path]]')" \
+  '["success","node","'"$(basename "$P")"'",64,true,0,["mnt"]]'
+is 'and again to who asks' "$(jq -r .manifest <"$M/remotes/node/push")" "$(jq -r .manifest "$M/remotes/node/pushed")"
+like 'ctl has words' "$(converse "$M/remotes/node/ctl" connect | jq -r '.said')" '^reachable, pinned, knows me'
+is 'what it told is kept' "$(jq -c '[(.node.used.bytes>1000),(.node.workers|type)]' "$M/remotes/node/info.json")" '[true,"number"]'
+errno 'but not others' EINVAL bash -c "echo dance >'$M/remotes/node/ctl'"
+is 'no child of a run writes there' "$(run pusher | jq -r '.data.stdout' | xargs)" 'refused refused'
+cp -a "$P/.ai/state/threads/$id" "$T/away" && rm -rf "$P/.ai/state/threads/$id"
+is 'what was begun elsewhere is told' "$(ls "$M/remotes/node/foreign")" "$id.json"
+is 'as the node tells it' "$(jq -r '.state' "$M/remotes/node/foreign/$id.json")" cancelled
+mv "$T/away" "$P/.ai/state/threads/$id"
+is 'unless it is here' "$(ls "$M/remotes/node/foreign")" ''
+
+# --- the tool does the same ---
+remote_tool() { converse "$M/tools/rye/core/remote/remote/run" "$1"; }
+is 'push' "$(remote_tool '{"action":"push","remote":"node"}' | jq -c '[.status,.data.success,.data.project]')" '["success",true,"'"$(basename "$P")"'"]'
+like 'status' "$(remote_tool '{"action":"status","remote":"node"}' | jq -r '.data.status')" '^reachable, pinned'
+is 'execute' "$(remote_tool '{"action":"execute","remote":"node","item_id":"tool:note"}' | jq -c '[.status,.data.remote,.data.data.stdout]')" '["success","node","here\n"]'
+is 'threads' "$(remote_tool '{"action":"threads","remote":"node"}' | jq -r --arg id "$id" '.data.threads[]|select(.id==$id).state')" cancelled
+like 'pull' "$(remote_tool '{"action":"pull","remote":"node","id":"'"$id"'"}' | jq -r '.status + .data.id')" "^success$id"
+like 'one that is not there' "$(remote_tool '{"action":"push","remote":"nowhere"}' | jq -r .error)" "^No remote 'nowhere'; there are: "
+is 'by name' "$(mkdir -p "$M/tools/rye/core/remote/remote/calls/one" && echo '{"action":"status","remote":"node"}' >"$T/one" && cp "$T/one" "$M/tools/rye/core/remote/remote/calls/one/request.json" && jq -r .status "$M/tools/rye/core/remote/remote/replies/one/reply.json")" success
+
+# --- 28: what is listed and read connects to none: each connection is a line ---
+before=$(wc -l <"$T/connections")
+ls -R "$M" >/dev/null 2>&1
+grep -r nothing "$M/remotes" "$M/tools/note" >/dev/null 2>&1
+find "$M/remotes" -type f -exec cat {} + >/dev/null 2>&1
+is '28: ls, grep, find and cat start no connection' "$(wc -l <"$T/connections")" "$before"
+converse "$M/remotes/node/ctl" connect >/dev/null
+is 'a word starts one' "$(wc -l <"$T/connections")" $((before + 1))
+
+# --- 20: secrets: what is asked for and listed, and nothing of it stays there ---
+secret=VALUE-$RANDOM$RANDOM other=VALUE-$RANDOM$RANDOM
+for name in ASKED LISTED; do echo "$secret" | "$RYEFS" secret set "$name" --project "$P" --user "$U" --system "$S"; done >/dev/null 2>&1
+echo "$other" | "$RYEFS" secret set UNLISTED --project "$P" --user "$U" --system "$S" >/dev/null 2>&1
+fx_put "$P" tools/spend.yaml <<'TOOL'
+tool_id: spend
+tool_type: bash
+version: "1.0.0"
+executor_id: rye/core/runtimes/bash/bash
+category: ""
+description: tells which of its variables it has
+config:
+  env: [ASKED, UNLISTED]
+  script: |
+    cat >/dev/null
+    echo "${ASKED:+asked} ${LISTED:+listed} ${UNLISTED:+unlisted}" | xargs
+    printf %s "$ASKED" | sha256sum | cut -c1-64
+TOOL
+sed -i 's/\(  node: {\)/\1secrets: [ASKED, LISTED], /' "$U/.ai/config/remotes/remotes.yaml"
+fx_sign "$P" tool:spend
+"$RYEFS" sign config:remotes/remotes --space user --project "$P" --user "$U" --system "$S" >/dev/null 2>&1
+reply=$(execute '{"item_id":"tool:spend","target":"remote:node"}')
+is '20: asked for and listed' "$(jq -r '.data.stdout' <<<"$reply" | head -n 1)" asked
+is 'is what it was' "$(jq -r '.data.stdout' <<<"$reply" | sed -n 2p)" "$(printf %s "$secret" | sha256sum | cut -c1-64)"
+is 'and is nowhere there' "$(grep -rlF -e "$secret" -e "$other" "$T/node" | wc -l)" 0
+is 'nor in the order' "$(grep -rlF -e "$secret" "$P/.ai/state" | wc -l)" 0
 finish

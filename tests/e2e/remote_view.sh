@@ -26,7 +26,7 @@ YAML
 fx_sign "$P" config:remotes/remotes
 is 'they are listed' "$(ls "$R" | xargs)" 'box lab'
 is 'remotes is, too' "$(ls "$M" | grep -c '^remotes$')" 1
-is 'a remote is a directory of facts' "$(ls "$R/box" | xargs)" 'info.json status threads'
+is 'a remote is a directory of facts' "$(ls "$R/box" | xargs)" 'ctl foreign info.json push status threads'
 like 'one that is not pinned says so' "$(cat "$R/box/status")" '^unpinned: '
 is 'its configuration' "$(jq -c '[.name,.project_path,.secrets]' "$R/box/info.json")" '["box","demo",["TOKEN"]]'
 not_ok 'what is not there is not' test -e "$R/box/none"
@@ -35,7 +35,7 @@ is 'no thread yet' "$(ls "$R/box/threads")" ''
 mkdir -p "$P/.ai/state/remotes/box"
 echo '{"manifest": "abc"}' >"$P/.ai/state/remotes/box/pushed.json"
 is 'what was pushed' "$(jq -r .manifest "$R/box/pushed")" abc
-is 'is listed then' "$(ls "$R/box" | xargs)" 'info.json pushed status threads'
+is 'is listed then' "$(ls "$R/box" | xargs)" 'ctl foreign info.json push pushed status threads'
 # more than one may have, and no document: a listing does not look
 head -c 2000000 /dev/zero >"$P/.ai/state/remotes/lab.big" && mkdir "$P/.ai/state/remotes/lab" && mv "$P/.ai/state/remotes/lab.big" "$P/.ai/state/remotes/lab/pushed.json"
 is 'what cannot be read is listed, too' "$(find "$R/lab" -maxdepth 1 -printf '%f\n' | grep -c pushed)" 1
@@ -58,7 +58,7 @@ grep -r nothing "$M/remotes" >/dev/null 2>&1
 find "$M/remotes" >/dev/null
 not_ok 'no connection for ls, grep and find' test -e "$T/connected"
 errno 'cp is no push' EROFS cp /etc/hostname "$R/box/file"
-like 'and says so' "$(cat "$M/.ryefs/errors")" 'files are not copied there'
+like 'and says so' "$(cat "$M/.ryefs/errors")" 'a copy is no push'
 not_ok 'a name that is none' test -e "$R/..x"
 
 # --- and none again ---

@@ -69,6 +69,9 @@ ok "what it may not is not run" until_true eval 'ask state "$id" | grep -q "^don
 like "and says why" "$(ask file "$id" result.json)" "not covered by capabilities|Permission denied"
 is "nothing ran of all these" "$(effects)" 2
 ask admit 'allow=rye.*' spend_month=1
+id=$(order mark '{"n":6}' 1 above=rye.execute.tool.nap)
+ok "18: what a thread above it may not is not run" until_true eval 'ask state "$id" | grep -q "^done error"'
+is "nothing ran of it" "$(effects)" 2
 id=$(order mark '{"n":7}' 1 reserve=2)
 ok "more than the month's money is refused" until_true eval 'ask state "$id" | grep -q "^refused refused: 0.00 of 1.00 dollars"'
 id=$(order mark '{"n":8}' 1 reserve=0.5)

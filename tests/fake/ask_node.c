@@ -118,6 +118,8 @@ static int ask_submit(struct ask *ask, struct rye_err *err)
 			snprintf(order.manifest, sizeof(order.manifest), "%s", ask->argv[i] + 9);
 		if (!strncmp(ask->argv[i], "label=", 6))
 			order.labels = json_pack("[s]", ask->argv[i] + 6);
+		if (!strncmp(ask->argv[i], "above=", 6))
+			order.above = json_pack("[[s]]", ask->argv[i] + 6);
 		if (!strncmp(ask->argv[i], "reserve=", 8))
 			order.reserve = atof(ask->argv[i] + 8);
 	}

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """tables.py ROOT: what the code has in tables, the documents have too: error codes
 (docs/errors.md), control files (docs/files.md), verbs (ryefs(1), the shells'
-completions). A row that one side lacks is a fault."""
+completions), requirements of runs elsewhere and the tests that show them (docs/remote.md). A row that one side lacks
+is a fault."""
 
 import os
 import re
@@ -106,9 +107,43 @@ def check_options(root):
         if not re.search(rf"[ \"]{name}[ =\"]", completed):
             yield f"scripts/completion/ryefs.bash: does not know the option {name}"
 
+REMOTE_ROW = re.compile(r"^\|\s*(\d+)\s*\|[^|]*\|\s*(.*?)\s*\|$", re.M)
+REMOTE_TEST = re.compile(r"`(tests/[\w/]+\.\w+)`((?::? \"[^\"]+\",?)*)")
+REQUIREMENTS = range(1, 35)
+
+
+def built(root, path):
+    """Does the directory's meson.build know the test, or one that names it?"""
+    here, name = os.path.split(path)
+    stem = re.sub(r"^(test|prop|fuzz)_|\.\w+$", "", name)
+    return f"'{re.sub(r'[.].*', '', stem)}'" in cscan.read(root, os.path.join(here, "meson.build"))
+
+
+def check_remote(root):
+    """docs/remote.md: each requirement names tests, and checks in them, that are there."""
+    where = "docs/remote.md"
+    if not present(root, where):
+        return
+    rows = {int(m[1]): m[2] for m in REMOTE_ROW.finditer(cscan.read(root, where).partition("## What shows it")[2])}
+    for number in REQUIREMENTS:
+        if number not in rows:
+            yield f"{where}: has no row for the requirement {number}"
+    for number, row in rows.items():
+        tests = REMOTE_TEST.findall(row)
+        if not tests and not row.startswith("not shown: "):
+            yield f'{where}: row {number} names no test, and says no "not shown: WHY"'
+        for path, checks in tests:
+            if not present(root, path) or not built(root, path):
+                yield f"{where}: row {number}: {path} is no test"
+                continue
+            text = cscan.read(root, path)
+            for check in re.findall(r'"([^"]+)"', checks):
+                if check not in text:
+                    yield f'{where}: row {number}: {path} has no "{check}"'
+
 
 def main(root):
-    return cscan.finish(list(check_errors(root)) + list(check_files(root)) + list(check_verbs(root)) + list(check_options(root)))
+    return cscan.finish(list(check_errors(root)) + list(check_files(root)) + list(check_verbs(root)) + list(check_options(root)) + list(check_remote(root)))
 
 
 if __name__ == "__main__":

@@ -361,6 +361,7 @@ int verb_doctor(struct cli *cli)
 	status = doctor_check_keys(&findings);
 	models_check(&findings);
 	remotes_check(&findings);
+	node_check(&findings);
 	if (status == CLI_OK)
 		status = check_items(&findings);
 	if (status != CLI_OK)

@@ -63,6 +63,8 @@ void meant_check(struct findings *findings, const json_t *items);
 void models_check(struct findings *findings);
 /* doctor_remotes.c: what each remote says; the first one that connects to any. */
 void remotes_check(struct findings *findings);
+/* doctor_node.c: the node of this account, if it has one; its door is not opened. */
+void node_check(struct findings *findings);
 /* unused.c: files in the project's and the user's space that are no items for their names. */
 void unused_check(struct findings *findings);
 

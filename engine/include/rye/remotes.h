@@ -18,5 +18,10 @@ RYE_API int rye_remote_file(struct rye *rye, const char *remote, const char *nam
 /* The threads of this project that it was asked to carry out. */
 RYE_API int rye_remote_threads(struct rye *rye, const char *remote, rye_name_fn fn, void *arg,
 			       struct rye_err *err);
+/* Files below `foreign`, of runs that were begun elsewhere. */
+RYE_API int rye_remote_foreign(struct rye *rye, const char *remote, rye_name_fn fn, void *arg,
+			       struct rye_err *err);
+/* What a write of RYE_REMOTE can be at remotes/NAME/ctl; its id is "NAME/ctl", or "NAME/push". */
+#define RYE_REMOTE_WORDS "connect, gc, forget ID or pull ID"
 
 #endif

@@ -18,6 +18,7 @@ enum rye_trait {
 	RYE_KIND_ELEMENT = 64, /* an XML element in Markdown, which is what a signature covers */
 	RYE_KIND_FRONT = 128, /* text behind metadata in a fence or between --- lines */
 	RYE_KIND_MANIFEST = 256, /* NAME.yaml lists the files of the folder NAME beside it; flat */
+	RYE_KIND_NONE = 512, /* of no kind: a verb whose file is elsewhere, in remotes/NAME */
 };
 
 /*
@@ -69,7 +70,9 @@ enum rye_way {
 	ROW(FETCH, "fetch", 0, RYE_WAY_READS, prim_fetch,                                         \
 	    "write {\"item_id\": \"knowledge:a/b\"}, or query and scope: reads or finds items")   \
 	ROW(SIGN, "sign", 0, RYE_WAY_PERSON, prim_sign,                                           \
-	    "write {\"item_id\": \"tool:a/*\"}: checks and signs items of yours")
+	    "write {\"item_id\": \"tool:a/*\"}: checks and signs items of yours")                 \
+	ROW(REMOTE, "push", RYE_KIND_NONE, RYE_WAY_RUNS, run_remote,                              \
+	    "of remotes/NAME: write {}, or {\"force\": true}: sends the project's files there")
 
 #define RYE_VERB_VALUE(verb, ...) RYE_##verb,
 enum rye_verb { RYE_VERBS(RYE_VERB_VALUE) RYE_VERB__MAX };
