@@ -169,9 +169,9 @@ int away_take(struct away *away, struct away_end *ret, struct rye_err *err)
 		r = end_others(away, err);
 	if (!r && *receipt.result)
 		r = end_output(away, ret, err);
-	/* last: a node that never ends to send files has told the rest */
 	if (!r)
 		r = end_vouch(away, &receipt, err);
+	/* last: a node that never ends to send files has told the rest */
 	if (!r)
 		r = away_changes(away, &receipt, err);
 	if (r)

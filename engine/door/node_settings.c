@@ -21,6 +21,9 @@
 #define SETTINGS_MAX (16u << 10)
 #define SETTINGS_KIND "ryefs-node"
 #define LABELS_MAX 64
+/* Below are the accounts of people and of the system. */
+#define UIDS_LEAST 1000
+#define UIDS_WANTED "wanted is a range of accounts that no person has, as 100000-100999"
 
 static bool labels_good(const json_t *labels)
 {
@@ -57,8 +60,23 @@ static int age_fail(const char *name, const char *text, struct rye_err *err)
 			text);
 }
 
+/* "100000-100999" */
+static bool uids_read(const char *text, uid_t *ret_first, uid_t *ret_last)
+{
+	unsigned long first, last;
+	int n = 0;
+
+	if (sscanf(text, "%lu-%lu%n", &first, &last, &n) != 2 || text[n] || first < UIDS_LEAST ||
+	    last < first || last >= UINT32_MAX)
+		return false;
+	*ret_first = (uid_t)first;
+	*ret_last = (uid_t)last;
+	return true;
+}
+
 static int settings_take(struct node_dir *node, const json_t *doc, struct rye_err *err)
 {
+	const char *uids = json_str(doc, "uids");
 	json_t *labels = json_object_get(doc, "labels");
 
 	if (strcmp(json_str(doc, "kind"), SETTINGS_KIND) != 0)
@@ -66,6 +84,8 @@ static int settings_take(struct node_dir *node, const json_t *doc, struct rye_er
 	if (labels && !labels_good(labels))
 		return rye_fail(err, RYE_INVALID, "labels: wanted are at most %d names",
 				LABELS_MAX);
+	if (*uids && !uids_read(uids, &node->uid_first, &node->uid_last))
+		return rye_fail(err, RYE_INVALID, "uids: " UIDS_WANTED);
 	node->labels = json_incref(labels);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		const char *text = json_str(doc, texts[i].name);
@@ -139,12 +159,16 @@ static bool is_age(const char *name)
 static int settings_set(json_t *doc, const char *name, const char *text, struct rye_err *err)
 {
 	auto_json json_t *labels = door_names(text);
+	uid_t first, last;
 
-	if (!is_text(name) && !is_age(name) && strcmp(name, "labels") != 0)
+	if (!is_text(name) && !is_age(name) && strcmp(name, "labels") != 0 &&
+	    strcmp(name, "uids") != 0)
 		return rye_fail(err, RYE_INVALID,
-				"there is no %s: board, store, labels, keep_new, keep_gone and "
-				"keep_runs are there",
+				"there is no %s: board, store, labels, uids, keep_new, keep_gone "
+				"and keep_runs are there",
 				name);
+	if (!strcmp(name, "uids") && *text && !uids_read(text, &first, &last))
+		return rye_fail(err, RYE_INVALID, "uids=%s: " UIDS_WANTED, text);
 	if (!*text)
 		json_object_del(doc, name);
 	else if (is_age(name) && clock_age_read(text) < 0)
@@ -195,6 +219,10 @@ int node_settings_write(const struct node_dir *node, const json_t *set, struct r
 	int r = 0;
 
 	settings_said(node, doc);
+	if (node->uid_first)
+		json_set(doc, "uids",
+			 json_sprintf("%u-%u", (unsigned)node->uid_first,
+				      (unsigned)node->uid_last));
 	json_object_foreach((json_t *)set, name, value) {
 		if (!r)
 			r = settings_set(doc, name, json_string_value(value), err);

@@ -293,4 +293,15 @@ struct minder {
 struct minder *minder_start(void);
 void minder_end(struct minder *minder); /* the engine ends by itself: nothing is killed */
 
+/*
+ * give.c: files of root's for another account, and this process for it. What is not root's is left.
+ */
+/*
+ * The tree beneath, and what is in it, is that account's now. No link is followed, other accounts' files
+ * and those with another name elsewhere are left, and so is what lies deeper. 0 or -errno of the tree itself.
+ */
+int give_tree(int dirfd, const char *name, uid_t uid, int depth);
+/* This process, which is root's, is that account's from now on, its groups too. -errno: nothing may go on. */
+int give_process(uid_t uid);
+
 #endif

@@ -28,6 +28,8 @@ static json_t *orders(const struct threads *threads, const char *id, const struc
 	json_sets(doc, "type", what->type);
 	json_sets(doc, "thread_id", id);
 	json_set(doc, "request", json_incref((json_t *)what->request));
+	if (threads->env.uid)
+		json_set(doc, "uid", json_integer(threads->env.uid));
 	json_set(doc, "options", options_to_json(threads->env.opt));
 	return doc;
 }

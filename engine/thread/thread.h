@@ -36,6 +36,7 @@ struct threads_env {
 	/* One was deleted: what other rooms keep of it may go as well; NULL is fine. */
 	void (*deleted)(void *arg, const char *id);
 	void *lost_arg; /* of both */
+	uid_t uid; /* runners, which root starts, become this account's; 0: they do not */
 };
 
 /* Cheap: the database is opened at first use. */

@@ -113,7 +113,9 @@ static int errand_launch(struct errand *errand, const struct principal *who, str
 
 static int errand_threads(struct errand *errand, struct rye_err *err)
 {
-	const struct threads_env env = { .opt = &errand->opt, .log = &errand->worker->log };
+	const struct threads_env env = { .opt = &errand->opt,
+					 .log = &errand->worker->log,
+					 .uid = errand->uid };
 
 	return threads_open(&env, &errand->threads, err);
 }
@@ -135,6 +137,8 @@ static int errand_go(struct errand *errand, struct rye_err *err)
 		r = errand_past(errand, err);
 	if (!r)
 		r = errand_item(errand, &who, err);
+	if (!r)
+		r = errand_give(errand, &who, err);
 	if (!r)
 		r = errand_threads(errand, err);
 	if (r)

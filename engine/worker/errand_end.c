@@ -113,6 +113,7 @@ int errand_refusal(struct errand *errand, const struct rye_err *why, struct rye_
 	snprintf(receipt.status, sizeof(receipt.status), "%s", state);
 	clock_iso_us(receipt.began);
 	clock_iso_us(receipt.ended);
+	snprintf(receipt.code, sizeof(receipt.code), "%s", rye_code_name(why->code));
 	rye_err_line(why, receipt.reason, sizeof(receipt.reason));
 	if (errand->reserved > 0)
 		executed_spend(errand->worker->executed, errand->claim.principal, &back, NULL,

@@ -26,6 +26,19 @@ static void engine_drop(struct rye **rye)
 }
 #define auto_rye __attribute__((cleanup(engine_drop)))
 
+static int signer_refused(const struct errand *errand, const struct principal *who, const char *fp,
+			  struct rye_err *err)
+{
+	auto_buf struct rye_buf words = RYE_BUF_INIT;
+
+	node_words(errand->worker->node, &words);
+	return rye_fail(
+		err, RYE_UNTRUSTED,
+		"%.200s is signed by %s, which your entry there may not vouch for; its owner "
+		"says: ryefs node admit%s %s signers=%s",
+		errand->order.ref, fp, words.data ? words.data : "", who->key.fp, fp);
+}
+
 /* The keys in PEM that count, the principal's first. */
 static int errand_keys(const struct errand *errand, const struct principal *who, json_t **ret,
 		       struct rye_err *err)
@@ -42,11 +55,7 @@ static int errand_keys(const struct errand *errand, const struct principal *who,
 		if (r)
 			return r;
 		if (!json_lists(who->signers, key.fp) && strcmp(key.fp, who->key.fp) != 0)
-			return rye_fail(
-				err, RYE_UNTRUSTED,
-				"the order vouches for the key %s, for which the entry of %s "
-				"here may not vouch",
-				key.fp, who->key.fp);
+			return signer_refused(errand, who, key.fp, err);
 		json_array_append_new(keys, json_string(key.pem));
 	}
 	*ret = steal(&keys);
@@ -152,6 +161,14 @@ static int errand_user(struct errand *errand, const struct principal *who, struc
 	return r;
 }
 
+static int item_refused(const char *ref, const json_t *info, struct rye_err *err)
+{
+	enum rye_code code = rye_code_named(json_str(info, "verdict"));
+
+	return rye_fail(err, code == RYE_OK ? RYE_UNTRUSTED : code, "%.200s: %.700s", ref,
+			json_str(info, "reason"));
+}
+
 /* By the engine itself, as it will be opened by the run. */
 static int item_agrees(struct errand *errand, struct rye_err *err)
 {
@@ -170,8 +187,7 @@ static int item_agrees(struct errand *errand, struct rye_err *err)
 		return r;
 	info = json_parse((struct rye_span){ blob->data, blob->len }, 0, "info", err);
 	if (strcmp(json_str(info, "verdict"), "ok") != 0)
-		return rye_fail(err, RYE_UNTRUSTED, "%.200s: %.700s", order->ref,
-				json_str(info, "reason"));
+		return item_refused(order->ref, info, err);
 	if (strcmp(json_str(info, "sha256"), order->item_sha) != 0)
 		return rye_fail(err, RYE_MODIFIED,
 				"%.200s is another version here than the one that was ordered",

@@ -71,6 +71,7 @@ struct errand {
 	int64_t renew_at, look_at; /* clock_ms */
 	int64_t live, story, answers; /* bytes that were told of what grows */
 	double reserved;
+	uid_t uid; /* of the run's processes; 0: the worker's */
 	char left[SHA_HEX]; /* the manifest of what it has left; "": nothing was kept */
 	struct board_end end; /* once it is over; the receipt is the buffer's */
 	struct rye_buf receipt;
@@ -106,6 +107,14 @@ int errand_reserve_more(struct errand *errand, double most, struct rye_err *err)
 /* errand_item.c: the user space that says whose items count, and the item, verified by it. */
 int errand_item(struct errand *errand, const struct principal *who, struct rye_err *err);
 void errand_item_done(struct errand *errand); /* what is this run's alone goes */
+
+/*
+ * errand_uid.c: where the worker is root and node.toml names a range of accounts: what is in the node's directory is shut
+ * to them; the run's project and user space are its principal's; errand->uid is set. Else nothing is done.
+ */
+bool worker_has_uids(const struct node_worker *worker);
+int worker_shut(const struct node_worker *worker, struct rye_err *err);
+int errand_give(struct errand *errand, const struct principal *who, struct rye_err *err);
 
 /*
  * errand_tree.c: the project that it runs in: checked out, or begun: as it is there; what it leaves, for its receipt

@@ -151,7 +151,8 @@ int worker_open(struct node_worker *worker, struct rye_err *err)
 	worker->seat = (struct board_seat){ worker->name, worker->labels.data,
 					    given_ms("RYE_NODE_LEASE_MS", WORKER_LEASE_MS),
 					    given_ms("RYE_NODE_SILENT_MS", WORKER_SILENT_MS) };
-	return node_board(worker->node, &worker->board, err);
+	r = worker_shut(worker, err);
+	return r ? r : node_board(worker->node, &worker->board, err);
 }
 
 void worker_done(struct node_worker *worker)

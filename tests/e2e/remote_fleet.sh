@@ -17,7 +17,7 @@ remote_tool nap 'cat > /dev/null; echo began >> "$1/naps"; sleep 4; echo slept'
 
 # ---- what is wrong is said at once ----
 like "a board that is none" "$("$RYEFS" node init "$NODE" board=redis:x 2>&1)" "no board can be opened at redis:x: wanted sqlite:PATH or postgresql://"
-like "a setting that is none" "$("$RYEFS" node init "$NODE" colour=red 2>&1)" "there is no colour: board, store, labels, keep_new, keep_gone and keep_runs are there"
+like "a setting that is none" "$("$RYEFS" node init "$NODE" colour=red 2>&1)" "there is no colour: board, store, labels, uids, keep_new, keep_gone and keep_runs are there"
 like "a label that is none" "$("$RYEFS" node init "$NODE" 'labels=a b' 2>&1)" "wanted are names"
 not_ok "none of it is kept" test -e "$NODE/node.toml"
 
