@@ -95,11 +95,12 @@ struct confine {
 /* Descriptors of the veil's namespaces and of its own /dev/pts; -1: none. */
 struct veil {
 	int user, mnt, ipc;
+	int top; /* the root directory in mnt, which a chroot has below that of the namespace */
 	int pts; /* for the ruleset alone */
 	uint64_t stamp; /* of what lies behind it (veil_watch_stamp) */
 };
 
-#define VEIL_NONE ((struct veil){ .user = -1, .mnt = -1, .ipc = -1, .pts = -1 })
+#define VEIL_NONE ((struct veil){ .user = -1, .mnt = -1, .ipc = -1, .top = -1, .pts = -1 })
 
 struct box {
 	struct confine confine;

@@ -293,6 +293,9 @@ static CHILD_SIDE int make_child(void *arg)
 		r = leave_behind("/proc/self/ns/ipc", &m->made.ipc);
 	if (!r)
 		r = leave_behind("/proc/self/ns/mnt", &m->made.mnt);
+	/* who is no root has no user namespace in a chroot */
+	if (!r && !m->user)
+		r = leave_behind("/", &m->made.top);
 	m->sys = r;
 	syscall(SYS_exit_group, 0);
 	__builtin_unreachable();
@@ -350,6 +353,8 @@ void veil_done(struct veil *veil)
 		close(veil->mnt);
 	if (veil->ipc >= 0)
 		close(veil->ipc);
+	if (veil->top >= 0)
+		close(veil->top);
 	if (veil->pts >= 0)
 		close(veil->pts);
 	*veil = VEIL_NONE;
@@ -378,5 +383,10 @@ CHILD_SIDE int veil_enter(const struct veil *veil)
 		r = RAW(SYS_setns, veil->ipc, CLONE_NEWIPC);
 	if (r >= 0 && veil->mnt >= 0)
 		r = RAW(SYS_setns, veil->mnt, CLONE_NEWNS);
+	/* that led to the namespace's own root, out of a chroot */
+	if (r >= 0 && veil->top >= 0)
+		r = RAW(SYS_fchdir, veil->top);
+	if (r >= 0 && veil->top >= 0)
+		r = RAW(SYS_chroot, (long)".");
 	return r < 0 ? (int)-r : 0;
 }

@@ -41,6 +41,15 @@ is "nothing may be written: it runs" "$(execute "" --output)" "$(printf 'in nowh
 has "and says what it did without" "$(execute "" --json)" '"sandbox_skipped":["temporary directories"]'
 lacks "unless it may write" "$(cd "$P" && "$RYEFS" execute tool:t/where --json)" sandbox_skipped
 is "signing keys are hidden there, too" "$(caged "" "$RYEFS" execute tool:t/keys --output 2>&1)" ""
+# a chroot: its root is not the namespace's, where /media is empty
+cat >"$T/chroot" <<'SH'
+mount --make-rprivate / && mount --rbind / "$1" && mount -t tmpfs none "$1/media" && cp -a .ai "$1/media" || exit 9
+cd / && exec chroot "$1" env -C /media "${@:2}"
+SH
+chrooted() { (cd "$P" && mkdir -p "$T/top" && "${CAGE[@]}" bash "$T/chroot" "$T/top" "$@"); }
+if [ "$(id -u)" = 0 ]; then
+  is "root in a chroot: a tool stays in it" "$(chrooted "$RYEFS" execute tool:t/where --output 2>&1 | tail -n 1)" written
+fi
 has "strict wants one, and says so" "$(caged "" bash -c '
   "$1" "$2" "$3" -f -o "sandbox=strict,system=$4" 2>/dev/null &
   for _ in {1..500}; do [ -e "$3/tools" ] && break; sleep 0.01; done
