@@ -9,7 +9,7 @@ deb=$(ls ryefs_*_"$(dpkg --print-architecture)".deb 2>/dev/null) || {
 }
 export DEBIAN_FRONTEND=noninteractive
 apt-get update
-apt-get install -y --no-install-recommends "./$deb"
+apt-get install -y --no-install-recommends "./$deb" ca-certificates libcurl4 python3
 [ "${MOUNT:-false}" != true ] || apt-get install -y --no-install-recommends fuse3
 rm -rf /var/lib/apt/lists/*
 ryefs --version

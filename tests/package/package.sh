@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# package.sh: what scripts/package makes: the same twice, signed by the caller's key, complete; and the Debian package
-# installed into a fresh root without a compiler, where five commands make a workspace, a tool, a mount and a run. Two
-# optimised builds, minutes where ccache has not seen them. BUILD: where their trees are kept.
+# package.sh: what scripts/package makes: the same from two copies of the source, signed by the caller's key, complete; and
+# the Debian package installed into a fresh root without a compiler, where five commands make a workspace, a tool, a mount
+# and a run. Two optimised builds, minutes where ccache has not seen them. BUILD: where the first one's tree is kept.
 RYE_TEST_LIMIT=${RYE_TEST_LIMIT:-3400}
 E2E=$(dirname "$0")/../e2e
 . "$E2E/fixture.sh"
@@ -17,13 +17,18 @@ mkdir "$HOME"
 "$RYEFS" keygen -q --project "$HOME" >/dev/null
 KEY=$HOME/.ai/config/keys/signing
 
-# ---- twice the same ----
-for n in one two; do
-  "$TOP/scripts/package" --key "$KEY" --out "$T/$n" "$BUILD/$n" >"$T/$n.log" 2>&1 || {
-    bad "it is made" "$(tail -n 20 "$T/$n.log")"
-    finish
-  }
-done
+# ---- the same from another directory, at another time ----
+SOURCE_DATE_EPOCH=$(git -C "$TOP" log -1 --format=%ct 2>/dev/null || stat -c %Y "$TOP/meson.build")
+export SOURCE_DATE_EPOCH
+mkdir -p "$T/another/place"
+tar -C "$TOP" --exclude='./build*' --exclude=./.git --exclude=./dist -cf - . | tar -C "$T/another/place" -xmf -
+make_it() { # SOURCE OUT BUILD
+  "$1/scripts/package" --key "$KEY" --out "$2" "$3" >"$2.log" 2>&1 && return
+  bad "it is made" "$(tail -n 20 "$2.log")"
+  finish
+}
+make_it "$TOP" "$T/one" "$BUILD/one"
+make_it "$T/another/place" "$T/two" "$T/another/tree"
 good "it is made"
 for file in "$T"/one/*; do
   ok "${file##*/} is the same in both" cmp "$file" "$T/two/${file##*/}"
@@ -119,6 +124,12 @@ is "five commands, no compiler: a workspace, a tool, a mount, a run" $? 0
 has "each item is good" "$said" " good, 0 refused"
 if [ "$(id -u)" = 0 ]; then
   is "mount -t ryefs works, as of fstab" "$(inside 'export HOME=/root; ryefs init -q /root/w >/dev/null; mkdir -p /root/m; mount -t ryefs /root/w /root/m -o norun && ls /root/m/tools/rye/bash/run; umount /root/m' 2>/dev/null)" "/root/m/tools/rye/bash/run"
+fi
+# debian/tests, as Debian's own runner calls it
+if command -v autopkgtest >/dev/null && [ "$(id -u)" = 0 ]; then
+  mkdir "$T/adt" && cp -R "$TOP/debian" "$T/adt/"
+  said=$(unshare -m -p -f --propagation private sh -c 'mount --bind "$1" "$1" && mount --rbind /dev "$1/dev" && mount -t proc proc "$1/proc" && exec autopkgtest --no-built-binaries "$2" "$3" -- chroot "$1"' - "$R" "$deb" "$T/adt" 2>&1)
+  like "autopkgtest has no complaint" "$said" '^first-hour +PASS'
 fi
 not_ok "the root has no compiler" ls "$R/usr/bin/cc" "$R/usr/bin/gcc"
 [ "$FAILED" = 0 ] || echo "$said" | sed 's/^/# /'
