@@ -183,7 +183,7 @@ const json_t *key_row(const json_t *rows, const char *fingerprint, const char *s
 /* The person's signing key, made and trusted; an untrusted one that is there is trusted. */
 int own_key_make(struct cli *cli, enum rye_keygen how, char ret_fp[17], struct rye_err *err);
 bool own_key_is_ready(struct cli *cli);
-/* What makes a key for who has none: keygen, elsewhere where the user space cannot be written. */
+/* What makes a key where there is none: keygen, elsewhere where the user space cannot be written. */
 const char *own_key_remedy(const struct cli *cli);
 
 /* mounted.c: which mounts of ours the kernel has, and ending them. */

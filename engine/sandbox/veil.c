@@ -293,7 +293,7 @@ static CHILD_SIDE int make_child(void *arg)
 		r = leave_behind("/proc/self/ns/ipc", &m->made.ipc);
 	if (!r)
 		r = leave_behind("/proc/self/ns/mnt", &m->made.mnt);
-	/* who is no root has no user namespace in a chroot */
+	/* only root gets a namespace in a chroot */
 	if (!r && !m->user)
 		r = leave_behind("/", &m->made.top);
 	m->sys = r;
