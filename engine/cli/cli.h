@@ -53,8 +53,8 @@ struct cli_opts {
 	const char *project, *user, *system, *env;
 	bool compat, venv, json, quiet, help;
 	bool all, async, dry_run, force, forget, fork, output, sample, take, text, trace, yes, ask;
-	bool again, aliases, allow_sign, check, deps, each, frozen, hooks, http, no_prompts, no_resources,
-		read_only;
+	bool again, aliases, allow_sign, check, deps, each, frozen, hooks, http, no_prompts,
+		no_resources, read_only;
 	bool run, running, sarif, stdio, vscode;
 	const char *as, *client, *color, *dir, *editor, *expect, *from, *lang, *limit, *of, *older,
 		*owner, *port;

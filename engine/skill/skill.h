@@ -11,6 +11,7 @@
 #include "base/sha.h"
 #include "err.h"
 
+#include <locale.h>
 #include <sys/stat.h>
 
 /* What the Agent Skills specification allows a name, and what a manifest may list: far more than any
@@ -34,8 +35,10 @@ bool skill_name_ok(struct rye_span name);
 bool skill_path_ok(struct rye_span path);
 /* The path where it says nothing to a model that reads it, else "a file": names are made by others. */
 const char *skill_path_told(const char *path);
-/* The same letters but for their case? The text that equal ones share, to free; NULL: no memory. */
-char *skill_path_fold(const char *path);
+/* The same letters but for their case? The text that equal ones share, to free; NULL: no memory.
+ * letters: of C.UTF-8, whose making takes longer than all the rest; 0 will do where all is ASCII. */
+char *skill_path_fold(const char *path, locale_t letters);
+bool skill_path_is_ascii(const char *path);
 
 /* ---- skill_manifest.c ---- */
 

@@ -85,11 +85,17 @@ static int check_folded(char *const *folded, size_t n, struct rye_err *err)
 static int check_names(const struct skill *skill, struct rye_err *err)
 {
 	auto_free char **folded = calloc(skill->n, sizeof(*folded));
+	locale_t letters = (locale_t)0;
 	size_t n = 0;
 	int r;
 
-	while (folded && n < skill->n && (folded[n] = skill_path_fold(skill->v[n].path)))
+	for (size_t i = 0; i < skill->n && !letters; i++)
+		if (!skill_path_is_ascii(skill->v[i].path))
+			letters = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+	while (folded && n < skill->n && (folded[n] = skill_path_fold(skill->v[n].path, letters)))
 		n++;
+	if (letters)
+		freelocale(letters);
 	if (n == skill->n)
 		qsort(folded, n, sizeof(*folded), by_text);
 	r = n == skill->n ? check_folded(folded, n, err) : memory_fail(err);

@@ -69,11 +69,17 @@ const char *skill_path_told(const char *path)
 	return n && n <= 80 && strspn(path, harmless) == n ? path : "a file";
 }
 
-char *skill_path_fold(const char *path)
+bool skill_path_is_ascii(const char *path)
+{
+	while (*path && (unsigned char)*path < 0x80)
+		path++;
+	return !*path;
+}
+
+char *skill_path_fold(const char *path, locale_t letters)
 {
 	struct rye_span rest = span_of(path);
 	auto_buf struct rye_buf out = RYE_BUF_INIT;
-	locale_t letters = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 
 	buf_adds(&out, "");
 	while (rest.len) {
@@ -83,14 +89,12 @@ char *skill_path_fold(const char *path)
 
 		if (!n)
 			break;
-		if (letters)
+		if (letters && cp > 0x7f)
 			cp = (uint32_t)towlower_l((wint_t)cp, letters);
 		else if (cp >= 'A' && cp <= 'Z')
 			cp += 'a' - 'A';
 		buf_add(&out, text, utf8_put(text, cp));
 		rest = span_skip(rest, n);
 	}
-	if (letters)
-		freelocale(letters);
 	return buf_steal(&out);
 }
