@@ -67,15 +67,20 @@ static struct offer_table *table_now(struct rye_offers *offers, uint64_t *ret_se
 }
 
 /* Frozen; the caller's reference. Two threads may fill one each: the newer stays. */
-static struct offer_table *table_get(struct rye_offers *offers, struct rye_err *err)
+static int table_get(struct rye_offers *offers, struct offer_table **ret, struct rye_err *err)
 {
 	uint64_t changes = atomic_load(&offers->changes), seen;
 	auto_offers struct offer_table *was = table_now(offers, &seen), *now = NULL;
 
-	if (was && seen == changes && !is_deaf(offers))
-		return steal(&was);
-	if (offer_table_fill(offers->rye, offers->which == RYE_OFFER_ALL, was, &now, err))
-		return NULL;
+	int r;
+
+	if (was && seen == changes && !is_deaf(offers)) {
+		*ret = steal(&was);
+		return 0;
+	}
+	r = offer_table_fill(offers->rye, offers->which == RYE_OFFER_ALL, was, &now, err);
+	if (r)
+		return r;
 	{
 		GUARD(&offers->lock);
 		if (offers->seen <= changes) {
@@ -87,7 +92,8 @@ static struct offer_table *table_get(struct rye_offers *offers, struct rye_err *
 			was = old;
 		}
 	}
-	return steal(&now);
+	*ret = steal(&now);
+	return 0;
 }
 
 static int find_offered(struct rye_offers *offers, const struct offer_table *table,
@@ -135,8 +141,8 @@ int rye_offer_find(struct rye_offers *offers, const char *name, struct rye_skill
 	r = rye_skill_find(offers->rye, name, ret, err);
 	if (r != -(int)RYE_NOT_FOUND || !has_items(offers) || !skill_name_ok(span_of(name)))
 		return r;
-	table = table_get(offers, err);
-	return table ? find_offered(offers, table, name, ret, err) : -(int)RYE_IO;
+	r = table_get(offers, &table, err);
+	return r ? r : find_offered(offers, table, name, ret, err);
 }
 
 /* ---- which there are ---- */
@@ -161,11 +167,12 @@ static int offers_on_skill(void *arg, const char *name, bool refused)
 
 static int list_items(struct rye_offers *offers, struct offers_listing *list, struct rye_err *err)
 {
-	auto_offers struct offer_table *table = table_get(offers, err);
+	auto_offers struct offer_table *table = NULL;
 	const char *before = "";
+	int r = table_get(offers, &table, err);
 
-	if (!table)
-		return -(int)RYE_IO;
+	if (r)
+		return r;
 	for (size_t i = 0; i < table->n && !list->stop; i++) {
 		const char *name = table->v[i].name;
 		struct rye_skill skill;
@@ -190,6 +197,16 @@ int rye_offer_list(struct rye_offers *offers, rye_skill_fn fn, void *arg, struct
 		return 0;
 	r = rye_skill_list(offers->rye, offers_on_skill, &list, err);
 	return r || list.stop || !has_items(offers) ? r : list_items(offers, &list, err);
+}
+
+int rye_offer_clashes(struct rye_offers *offers, rye_clash_fn fn, void *arg, struct rye_err *err)
+{
+	auto_offers struct offer_table *table = NULL;
+	int r = has_items(offers) ? table_get(offers, &table, err) : 0;
+
+	if (table)
+		offer_table_clashes(offers, table, fn, arg);
+	return r;
 }
 
 /* ---- what is in one ---- */

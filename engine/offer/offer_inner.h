@@ -20,7 +20,7 @@ bool offer_name(const char *id, char ret[SKILL_NAME_MAX + 1]);
 /* ---- offer_table.c: which items are shown as skills, by their names ---- */
 
 struct offer {
-	char name[SKILL_NAME_MAX + 1];
+	char name[SKILL_NAME_MAX + 1]; /* "": it can have none, and is not shown */
 	enum rye_kind kind;
 	char *path; /* its file, below the kind's directory */
 	uint64_t version; /* of which `wanted` is so */
@@ -43,6 +43,12 @@ int offer_table_fill(struct rye *rye, bool bundles, const struct offer_table *wa
 		     struct offer_table **ret, struct rye_err *err);
 /* The one that has the name; NULL: none, or two of the same kind would. */
 const struct offer *offer_table_find(const struct offer_table *table, const char *name);
+
+/* ---- offer_clash.c ---- */
+
+/* Those of a table that are not shown; what fn has stopped with. */
+int offer_table_clashes(struct rye_offers *offers, const struct offer_table *table, rye_clash_fn fn,
+			void *arg);
 
 /* ---- offer_text.c ---- */
 

@@ -134,8 +134,10 @@ static int offer_see(struct offer_filling *filling, const char *path, const stru
 		return memory_fail(filling->err);
 	if (dot && !strchr(dot, '/'))
 		*dot = 0;
-	if (!offer_name(id, one.name) || !is_own(filling, id))
+	if (!is_own(filling, id))
 		return 0;
+	if (!offer_name(id, one.name))
+		*one.name = 0;
 	old = offer_before(filling->was, &one);
 	if (filling->kind == RYE_DIRECTIVE)
 		one.wanted = true;

@@ -277,6 +277,14 @@ until_true grep -q '^# x-adder' "$M/skills/x-adder/SKILL.md"
 good "of one name the skill counts"
 until_true sh -c '! ls -d "$1"' - "$GO" 2>/dev/null
 is "two directives of one name are neither" "$(cd "$M/skills" && echo x-*)" "x-adder x-notes"
+is "doctor tells of each, and in whose place it is" \
+  "$("$RYEFS" doctor --project "$P" --json | "$PY" -c '
+import json, sys
+for row in json.load(sys.stdin):
+    if "shown as a skill" in row["what"]: print(row["about"][:20], "-", row["what"])' | sort)" \
+  "directive:x/go_now - is not shown as a skill, nor is directive:x_go_now: both would be x-go-now
+directive:x_go_now - is not shown as a skill, nor is directive:x/go_now: both would be x-go-now
+tool:x/adder - is not shown as a skill: skill:x-adder is x-adder already"
 rm "$P/.ai/directives/x_go_now.md"
 sed -i '$d' "$P/.ai/directives/x/go_now.md"
 sign directive:x/go_now

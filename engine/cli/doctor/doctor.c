@@ -272,6 +272,7 @@ static int check_items(struct findings *findings)
 	if (findings->cli->opt.json || findings->cli->opt.all)
 		remedies_for_many(&survey);
 	clash_check(findings, items);
+	skill_names_check(findings);
 	unused_check(findings);
 	meant_check(findings, items);
 	return CLI_OK;

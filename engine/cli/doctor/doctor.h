@@ -57,6 +57,8 @@ void ignored_check(struct findings *findings);
 void left_check(struct findings *findings);
 /* clash.c: names that hide one another, among all verdicts (ref_verdict_json). */
 void clash_check(struct findings *findings, const json_t *items);
+/* skill_names.c: items that are not shown as skills for their names. */
+void skill_names_check(struct findings *findings);
 /* meant.c: what signing would remark of items that verify. */
 void meant_check(struct findings *findings, const json_t *items);
 /* models.c: the model of a directive's fork. */

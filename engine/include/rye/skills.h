@@ -71,4 +71,16 @@ RYE_API int rye_offer_read(struct rye_offers *offers, const struct rye_skill *sk
 RYE_API int rye_offer_names(struct rye_offers *offers, const struct rye_skill *skill,
 			    const char *dir, rye_skill_name_fn fn, void *arg, struct rye_err *err);
 
+/* An item that would be shown as a skill if its name were another. */
+struct rye_clash {
+	enum rye_kind kind;
+	const char *path; /* its file, below the kind's directory */
+	const char *name; /* "": its id gives none */
+	enum rye_kind by; /* has it, or is one of the same that has it no more than this does */
+	const char *by_path; /* its file; "" of a skill */
+};
+typedef int (*rye_clash_fn)(void *arg, const struct rye_clash *clash); /* nonzero stops */
+RYE_API int rye_offer_clashes(struct rye_offers *offers, rye_clash_fn fn, void *arg,
+			      struct rye_err *err);
+
 #endif
