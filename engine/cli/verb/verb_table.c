@@ -281,13 +281,10 @@ static const struct cli_verb verbs[] = {
 	{ .name = "skill",
 	  .usage = "[list] | add SOURCE | update [NAME...] | diff NAME | export DIR | remove NAME",
 	  .help = "Agent Skills: look at a folder, sign it, and serve it verified",
-	  .more = "add shows the folder's files, what in them acts by itself, what has changed since it\n"
-		  "was signed, and asks; then it lies in .ai/skills, its manifest signed with your key.\n"
-		  "SOURCE is a directory with a SKILL.md, the name of one in .ai/skills,\n"
-		  "github:OWNER/REPO[/PATH][@REF], URL[#REF[:PATH]] of a git repository, or a\n"
-		  "skills-lock.json. Without a terminal --expect sha256:DIGEST is the yes.\n"
-		  "update does so with what they are from (--yes is enough); diff tells what is changed\n"
-		  "here; export writes verified copies, for where there is no mount.",
+	  .more = "add shows a folder, what acts by itself in it and what has changed, asks, and signs it\n"
+		  "with your key; --expect DIGEST is the yes without a terminal. SOURCE is a directory,\n"
+		  "github:OWNER/REPO[/PATH][@REF], URL[#REF[:PATH]] of git or a skills-lock.json. update\n"
+		  "does it anew (--yes will do), diff compares, export writes verified copies.",
 	  .examples = "ryefs skill list",
 	  .max = -1,
 	  .seek = "ryefs skill list",
