@@ -214,10 +214,7 @@ static int store_pack(void *arg, void *what, struct rye_err *err)
 	return store_put(storing->store, what, storing->pack, err);
 }
 
-/*
- * Verified while it is written and synced, which takes as long. What turns out to be bad is no other one's: a
- * pack that was taken has the same name and bytes only if it is as good.
- */
+/* Verified while it is written and synced, which takes as long. What turns out to be bad is taken back. */
 static int check_and_store(struct depot *depot, struct rye_span pack, const struct taking *what,
 			   struct rye_err *err)
 {
@@ -236,8 +233,7 @@ static int check_and_store(struct depot *depot, struct rye_span pack, const stru
 	r = pack_check(pack, what->places, what->n, err);
 	if (!r)
 		return belt_drain(belt, err);
-	if (!belt_drain(belt, NULL))
-		store_del(depot->store, what->object, NULL);
+	belt_drain(belt, NULL);
 	return r;
 }
 

@@ -45,7 +45,7 @@ static int dead_row(void *arg, const struct board_cells *row)
 	struct digest name;
 
 	if (!digest_parse(span_of(cell_text(row, 0)), &name) ||
-	    mark_set_has(&what->sweep.mark->manifests, &name))
+	    digest_set_has(&what->sweep.mark->manifests, &name))
 		return 0;
 	buf_addf(&what->rows, "%s[\"%s\"]", what->n++ ? "," : "[", cell_text(row, 0));
 	return what->rows.failed;

@@ -18,6 +18,14 @@ static int mark_root(void *arg, const char *manifest)
 	return mark->waiting.failed;
 }
 
+/* Whether it is new; or -code. */
+static int mark_add(struct digest_set *set, const struct digest *sha, struct rye_err *err)
+{
+	int is_new = digest_set_add(set, sha);
+
+	return is_new < 0 ? rye_fail(err, RYE_IO, "depot: out of memory") : is_new;
+}
+
 static int mark_row(void *arg, const struct board_cells *row)
 {
 	return mark_root(arg, cell_text(row, 0));
@@ -29,11 +37,10 @@ static int mark_pieces(struct depot_mark *mark, const struct manifest_line *line
 {
 	auto_free struct piece *pieces = NULL;
 	struct rye_err why = { 0 };
-	bool is_new = false;
 	size_t n = 0;
-	int r = mark_set_add(&mark->lists, &line->sha, &is_new, err);
+	int r = mark_add(&mark->lists, &line->sha, err);
 
-	if (r || !is_new)
+	if (r <= 0)
 		return r;
 	r = depot_pieces(mark->depot, mark->principal, line, &pieces, &n, &why);
 
@@ -41,24 +48,23 @@ static int mark_pieces(struct depot_mark *mark, const struct manifest_line *line
 		return 0;
 	if (r && err)
 		*err = why;
-	for (size_t i = 0; !r && i < n; i++)
-		r = mark_set_add(&mark->blobs, &pieces[i].sha, &is_new, err);
-	return r;
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		r = mark_add(&mark->blobs, &pieces[i].sha, err);
+	return MIN_OF(r, 0);
 }
 
 static int mark_lines(struct depot_mark *mark, const struct manifest *manifest, struct rye_err *err)
 {
 	int r = 0;
 
-	for (size_t i = 0; !r && i < manifest->n; i++) {
+	for (size_t i = 0; r >= 0 && i < manifest->n; i++) {
 		const struct manifest_line *line = &manifest->v[i];
-		bool is_new = false;
 
-		r = mark_set_add(&mark->blobs, &line->sha, &is_new, err);
-		if (!r && line_in_pieces(line))
+		r = mark_add(&mark->blobs, &line->sha, err);
+		if (r >= 0 && line_in_pieces(line))
 			r = mark_pieces(mark, line, err);
 	}
-	return r;
+	return MIN_OF(r, 0);
 }
 
 /*
@@ -70,10 +76,10 @@ static int mark_manifest(struct depot_mark *mark, const struct digest *name, str
 	auto_manifest struct manifest *manifest = NULL;
 	struct rye_err why = { 0 };
 	char hex[SHA_HEX];
-	bool is_new, there;
-	int r = mark_set_add(&mark->manifests, name, &is_new, err);
+	bool there;
+	int r = mark_add(&mark->manifests, name, err);
 
-	if (r || !is_new)
+	if (r <= 0)
 		return r;
 	digest_hex(name, hex);
 	r = depot_has_manifest(mark->depot, mark->principal, hex, &there, err);
@@ -139,7 +145,7 @@ static int unmarked_row(void *arg, const struct board_cells *row)
 	struct digest name;
 
 	what->any = digest_parse(span_of(cell_text(row, 0)), &name) &&
-		    !mark_set_has(&what->mark->manifests, &name);
+		    !digest_set_has(&what->mark->manifests, &name);
 	return what->any;
 }
 
@@ -160,8 +166,8 @@ int depot_mark_fresh(const struct depot_mark *mark, struct board *index, bool *r
 
 void depot_mark_done(struct depot_mark *mark)
 {
-	mark_set_done(&mark->blobs);
-	mark_set_done(&mark->lists);
-	mark_set_done(&mark->manifests);
+	digest_set_done(&mark->blobs);
+	digest_set_done(&mark->lists);
+	digest_set_done(&mark->manifests);
 	buf_done(&mark->waiting);
 }

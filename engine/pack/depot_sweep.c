@@ -93,7 +93,7 @@ static int look_row(void *arg, const struct board_cells *row)
 	place_read(row, place);
 	if (!digest_parse(span_of(cell_text(row, 0)), &place->sha))
 		return 0;
-	dead = !mark_set_has(&mark->blobs, &place->sha) &&
+	dead = !digest_set_has(&mark->blobs, &place->sha) &&
 	       cell_int(row, 7) < mark->now - mark->ask->new_s;
 	pack->dead[pack->n++] = dead;
 	pack->n_dead += dead;

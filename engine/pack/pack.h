@@ -46,6 +46,15 @@ static inline bool digest_is(const struct digest *a, const struct digest *b)
 {
 	return !memcmp(a->bytes, b->bytes, SHA_LEN);
 }
+/* digest_set.c: zeros at first. */
+struct digest_set {
+	struct digest *v;
+	size_t n, room;
+};
+void digest_set_done(struct digest_set *set);
+int digest_set_add(struct digest_set *set,
+		   const struct digest *digest); /* 1: it is new; 0: it was there; -1: no memory */
+bool digest_set_has(const struct digest_set *set, const struct digest *digest);
 
 /* ---- belts ---- */
 

@@ -81,23 +81,13 @@ int depot_undrop(struct board *index, const char *object, struct rye_err *err);
 void depot_lose(struct depot *depot, const char *principal, const struct digest *sha,
 		const char *pack);
 
-/* mark_set.c: begins with zeros. */
-struct mark_set {
-	struct digest *v;
-	size_t n, room;
-};
-bool mark_set_has(const struct mark_set *set, const struct digest *digest);
-int mark_set_add(struct mark_set *set, const struct digest *digest, bool *ret_new,
-		 struct rye_err *err);
-void mark_set_done(struct mark_set *set);
-
 /* depot_mark.c: what a principal needs. */
 struct depot_mark {
 	struct depot *depot;
 	const char *principal;
 	const struct depot_gc *ask;
 	int64_t now; /* when it began: DEPOT_NOW */
-	struct mark_set blobs, lists, manifests;
+	struct digest_set blobs, lists, manifests;
 	struct rye_buf waiting;
 	bool roots; /* those that wait are roots */
 };

@@ -4,7 +4,7 @@
  * came back, as it is here now. One that was changed at both ends is a conflict, and then nothing is written. What
  * is written already is found as it came back, so the same may be asked again. Waits for the disk. No lock.
  */
-#include "remote/pull.h"
+#include "remote/remote_inner.h"
 
 #include "base/io.h"
 #include "memory.h"

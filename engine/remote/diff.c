@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a push would change: the project as it is now beside what its name stands for there. Sends no file. */
-#include "remote/pull.h"
-#include "remote/push.h"
+#include "remote/remote_inner.h"
 
 #include "base/io.h"
 #include "memory.h"

@@ -4,7 +4,7 @@
  * depot of the remote's state, written out beside their place and shown by one rename. Waits for disk and
  * network. No lock: a thread has one follower.
  */
-#include "remote/pull.h"
+#include "remote/remote_inner.h"
 
 #include "base/io.h"
 #include "memory.h"

@@ -3,7 +3,7 @@
  * What is another file in one manifest than in another, as a manifest of the new ones alone and as a document.
  * What comes from a node is not believed to be harmless: what is never sent there never comes from there. Pure.
  */
-#include "remote/pull.h"
+#include "remote/remote_inner.h"
 
 #include "memory.h"
 #include "str.h"

@@ -3,7 +3,7 @@
  * The frames of a pull: manifests, and packs of blobs, which are taken into a depot here: that verifies each, and
  * after a cut they need not come again. No lock: one thread has the connection.
  */
-#include "remote/pull.h"
+#include "remote/remote_inner.h"
 
 #include "clock.h"
 #include "memory.h"

@@ -5,7 +5,7 @@
  * push that has not ended, after which the remote is asked. Waits for disk and network. Of two
  * pushes from two places at once the node takes one; here the second one waits for the first.
  */
-#include "remote/push.h"
+#include "remote/remote_inner.h"
 
 #include "base/io.h"
 #include "memory.h"

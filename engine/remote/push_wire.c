@@ -3,7 +3,7 @@
  * The frames of a push. Packs are sent one behind the other without waiting; an answer that is an error is
  * seen before the next one is made. No lock: one thread has the connection.
  */
-#include "remote/push.h"
+#include "remote/remote_inner.h"
 
 #include "clock.h"
 #include "memory.h"

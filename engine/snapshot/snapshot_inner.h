@@ -42,17 +42,6 @@ void stat_cache_save(struct stat_cache *cache);
 DEFINE_AUTO(auto_stat_cache_, struct stat_cache *, stat_cache_free)
 #define auto_stat_cache __attribute__((cleanup(auto_stat_cache_)))
 
-/* digest_set.c. Zeros at first. */
-struct digest_set {
-	struct digest *v;
-	bool *used;
-	size_t n, size; /* size: a power of two */
-};
-void digest_set_done(struct digest_set *set);
-int digest_set_add(struct digest_set *set,
-		   const struct digest *sha); /* 1: it is new; 0: it was there; -1: no memory */
-bool digest_set_has(const struct digest_set *set, const struct digest *sha);
-
 /* The list of pieces of a big file that was read for this snapshot, by its digest; or NULL. */
 const struct rye_blob *snapshot_listed(const struct snapshot *snapshot, const struct digest *sha);
 

@@ -9,7 +9,7 @@
 
 #define SET_FIRST 1024
 
-static size_t set_place(const struct mark_set *set, const struct digest *digest)
+static size_t set_place(const struct digest_set *set, const struct digest *digest)
 {
 	static const struct digest none;
 	uint64_t at;
@@ -21,14 +21,14 @@ static size_t set_place(const struct mark_set *set, const struct digest *digest)
 	return (size_t)at;
 }
 
-bool mark_set_has(const struct mark_set *set, const struct digest *digest)
+bool digest_set_has(const struct digest_set *set, const struct digest *digest)
 {
 	return set->room && digest_is(&set->v[set_place(set, digest)], digest);
 }
 
-static bool set_grow(struct mark_set *set)
+static bool set_grow(struct digest_set *set)
 {
-	struct mark_set more = { .room = set->room ? 2 * set->room : SET_FIRST };
+	struct digest_set more = { .room = set->room ? 2 * set->room : SET_FIRST };
 	static const struct digest none;
 
 	more.v = calloc(more.room, sizeof(*more.v));
@@ -43,22 +43,22 @@ static bool set_grow(struct mark_set *set)
 	return true;
 }
 
-int mark_set_add(struct mark_set *set, const struct digest *digest, bool *ret_new,
-		 struct rye_err *err)
+int digest_set_add(struct digest_set *set, const struct digest *digest)
 {
 	struct digest *place;
 
 	if (2 * (set->n + 1) > set->room && !set_grow(set))
-		return rye_fail(err, RYE_IO, "depot: out of memory");
+		return -1;
 	place = &set->v[set_place(set, digest)];
-	*ret_new = !digest_is(place, digest);
-	set->n += *ret_new;
+	if (digest_is(place, digest))
+		return 0;
 	*place = *digest;
-	return 0;
+	set->n++;
+	return 1;
 }
 
-void mark_set_done(struct mark_set *set)
+void digest_set_done(struct digest_set *set)
 {
 	free(set->v);
-	*set = (struct mark_set){ 0 };
+	*set = (struct digest_set){ 0 };
 }
