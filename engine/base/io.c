@@ -497,13 +497,15 @@ bool io_is_left(int dir, const char *name, bool drop)
 	return !drop || unlinkat(dir, name, 0) == 0;
 }
 
-static int fill_temporary(int fd, struct rye_span bytes, mode_t mode)
+enum put_how { PUT_REPLACE, PUT_ONCE, PUT_UNSYNCED };
+
+static int fill_temporary(int fd, struct rye_span bytes, mode_t mode, enum put_how how)
 {
 	int r = io_write_all(fd, bytes.ptr, bytes.len);
 
 	if (!r && fchmod(fd, mode & 07777) < 0)
 		r = -errno;
-	if (!r && fsync(fd) < 0)
+	if (!r && how != PUT_UNSYNCED && fsync(fd) < 0)
 		r = -errno;
 	return r;
 }
@@ -521,7 +523,7 @@ static int name_once(int dir, const char *name, const char *leaf)
 	return 0;
 }
 
-static int put_at(int dirfd, const char *path, struct rye_span bytes, mode_t mode, bool once)
+static int put_at(int dirfd, const char *path, struct rye_span bytes, mode_t mode, enum put_how how)
 {
 	const char *slash = strrchr(path, '/'), *leaf = slash ? slash + 1 : path;
 	auto_free char *parent = strndup(path, slash ? (size_t)(slash - path) : 0);
@@ -537,26 +539,31 @@ static int put_at(int dirfd, const char *path, struct rye_span bytes, mode_t mod
 	fd = make_temporary(dir, name);
 	if (fd < 0)
 		return fd;
-	r = fill_temporary(fd, bytes, mode);
-	if (!r && once)
+	r = fill_temporary(fd, bytes, mode, how);
+	if (!r && how == PUT_ONCE)
 		r = name_once(dir, name, leaf);
 	else if (!r && renameat(dir, name, dir, leaf) < 0)
 		r = -errno;
 	if (r)
 		unlinkat(dir, name, 0);
-	if (!r && fsync(dir) < 0 && errno != EINVAL)
+	if (!r && how != PUT_UNSYNCED && fsync(dir) < 0 && errno != EINVAL)
 		r = -errno;
 	return r;
 }
 
 int io_replace_at(int dirfd, const char *path, struct rye_span bytes, mode_t mode)
 {
-	return put_at(dirfd, path, bytes, mode, false);
+	return put_at(dirfd, path, bytes, mode, PUT_REPLACE);
+}
+
+int io_remember_at(int dirfd, const char *path, struct rye_span bytes, mode_t mode)
+{
+	return put_at(dirfd, path, bytes, mode, PUT_UNSYNCED);
 }
 
 int io_create_at(int dirfd, const char *path, struct rye_span bytes, mode_t mode)
 {
-	return put_at(dirfd, path, bytes, mode, true);
+	return put_at(dirfd, path, bytes, mode, PUT_ONCE);
 }
 
 /* By descriptor: a link that takes the directory's place meanwhile is not followed. */

@@ -58,6 +58,6 @@ void contact_note(const struct item_env *env, const char *name, const struct rye
 		json_object_set(doc, "info", (json_t *)info);
 	text = json_blob(doc, true);
 	if (text)
-		io_replace_at(dir, "contact.json", (struct rye_span){ text->data, text->len },
-			      0600);
+		io_remember_at(dir, "contact.json", (struct rye_span){ text->data, text->len },
+			       0600);
 }

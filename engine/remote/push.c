@@ -116,11 +116,11 @@ static void remember(struct push *push)
 			"files", (json_int_t)manifest->n, "bytes",
 			(json_int_t)push->snapshot->bytes);
 	text = json_blob(doc, true);
-	io_replace_at(push->dir, PUSH_LAST,
-		      (struct rye_span){ manifest->text->data, manifest->text->len }, 0600);
+	io_remember_at(push->dir, PUSH_LAST,
+		       (struct rye_span){ manifest->text->data, manifest->text->len }, 0600);
 	if (text)
-		io_replace_at(push->dir, PUSH_DOC, (struct rye_span){ text->data, text->len },
-			      0600);
+		io_remember_at(push->dir, PUSH_DOC, (struct rye_span){ text->data, text->len },
+			       0600);
 	unlinkat(push->dir, PUSH_MARK, 0);
 }
 

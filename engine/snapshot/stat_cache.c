@@ -138,5 +138,5 @@ void stat_cache_put(struct stat_cache *cache, const char *path, const struct sta
 void stat_cache_save(struct stat_cache *cache)
 {
 	if (cache->dir >= 0 && !cache->next.failed)
-		io_replace_at(cache->dir, cache->name, buf_span(&cache->next), 0600);
+		io_remember_at(cache->dir, cache->name, buf_span(&cache->next), 0600);
 }
