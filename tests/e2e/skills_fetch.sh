@@ -109,6 +109,7 @@ is "which its text says, and nothing else" "$(diff "$UP/skills/pdf/SKILL.md" "$P
   "3c3 < name: pdf --- > name: pdf-2 "
 is "it is updated as that" "$(skill update pdf-2 2>&1)" "pdf-2 is what github:acme/fork has"
 folder "$P/.ai/skills/mine"
+echo more >>"$P/.ai/skills/mine/SKILL.md"
 folder "$T/mine"
 has "an unsigned folder is not replaced" "$(skill add "$T/mine" 2>&1)" "no key has signed it" "ryefs skill add mine"
 rm -r "$P/.ai/skills/mine"
@@ -190,5 +191,6 @@ for ms in 50 $(seq 2 4 62); do
 done >/dev/null 2>&1
 is "a killed one leaves no half of a folder" "$halves" 0
 like "the next is whole" "$(skill add -q --expect "$after" "$UP/skills/big" 2>&1)" 'big is signed$'
+digest add github:acme/skills/skills/pdf >/dev/null
 is "and has taken away what was left" "$(ls -A "$P/.ai/skills" "$U/.ai/state/skills" | grep '^\.[a-z-]*\.[0-9]*\.tmp$')" ""
 finish
