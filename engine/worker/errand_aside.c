@@ -54,12 +54,10 @@ void errand_aside_end(struct errand *errand)
 static int aside_renew(struct errand *errand, struct rye_err *err)
 {
 	struct board_told told;
-	int r = board_renew(errand->worker->board, &errand->worker->seat, &errand->claim, &told,
-			    err);
+	int r = errand_renew(errand, &told, err);
 
 	if (r)
 		return r;
-	errand->renew_at = clock_ms() + errand->worker->seat.lease_ms / 3;
 	errand->aside.lost = errand->aside.lost || told.gone;
 	if (!errand->threads && (told.gone || told.cancel)) {
 		errand->cancelled = told.cancel;

@@ -85,15 +85,22 @@ static int word_hear(void *arg, const char *text)
 	return 0;
 }
 
+int errand_renew(struct errand *errand, struct board_told *ret, struct rye_err *err)
+{
+	int r = board_renew(errand->worker->board, &errand->worker->seat, &errand->claim, ret, err);
+
+	if (!r)
+		errand->renew_at = clock_ms() + errand->worker->seat.lease_ms / 3;
+	return r;
+}
+
 int errand_hear(struct errand *errand, struct rye_err *err)
 {
 	struct board_told told;
-	int r = board_renew(errand->worker->board, &errand->worker->seat, &errand->claim, &told,
-			    err);
+	int r = errand_renew(errand, &told, err);
 
 	if (r)
 		return r;
-	errand->renew_at = clock_ms() + errand->worker->seat.lease_ms / 3;
 	/* it goes on: its effects are out already, and what comes of it is kept as late */
 	if (told.gone || errand->ended)
 		return 0;

@@ -149,6 +149,7 @@ int errand_tell_all(struct errand *errand, struct rye_err *err);
  * errand_words.c: what the board says of a run beside its order: renewed, it is to be cancelled, words. Each word
  * is passed on to the runner once; what that answered is a line of BOARD_ANSWERS, which is told as it grows.
  */
+int errand_renew(struct errand *errand, struct board_told *ret, struct rye_err *err);
 int errand_hear(struct errand *errand, struct rye_err *err);
 void errand_words_again(struct errand *errand); /* those that an earlier worker has passed on */
 

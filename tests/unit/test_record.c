@@ -443,12 +443,11 @@ static void calls_without_a_result(void **state)
 	auto_blob struct rye_blob *blob = NULL;
 
 	assert_works(&told_err, chronicle_open(&talk->r.record, &t, &told_err));
-	assert_int_equal(chronicle_close_calls(t, CHRONICLE_TEXT(span_of(text)), "budget", NULL),
-			 1);
+	assert_int_equal(chronicle_close_calls(t, CHRONICLE_TEXT(span_of(text)), "low", NULL), 1);
 	chronicle_close(t);
 	assert_works(&told_err, record_transcript(&talk->r.record, &blob, &told_err));
 	assert_non_null(strstr(blob->data, "\"call_id\": \"b\", \"output\": \"\", \"error\": "
-					   "\"interrupted: budget."));
+					   "\"interrupted: low."));
 }
 
 /* The answer is sent again as it came: the calls that were not begun have results, too. */
@@ -468,16 +467,15 @@ static void calls_that_were_not_begun(void **state)
 	auto_blob struct rye_blob *blob = NULL;
 
 	assert_works(&told_err, chronicle_open(&talk->r.record, &t, &told_err));
-	assert_int_equal(
-		chronicle_close_calls(t, CHRONICLE_TEXT(span_of(text)), "Runner lost", NULL), 2);
+	assert_int_equal(chronicle_close_calls(t, CHRONICLE_TEXT(span_of(text)), "lost", NULL), 2);
 	chronicle_close(t);
 	assert_works(&told_err, record_transcript(&talk->r.record, &blob, &told_err));
 	assert_non_null(strstr(blob->data, "\"call_id\": \"b\", \"output\": \"\", \"error\": "
-					   "\"interrupted: Runner lost. It may have happened"));
+					   "\"interrupted: lost. It may have happened"));
 	assert_non_null(strstr(blob->data, "{\"tool\": \"ls\", \"call_id\": \"c\", \"input\": "
 					   "{\"p\": 1}}"));
 	assert_non_null(strstr(blob->data, "\"call_id\": \"c\", \"output\": \"\", \"error\": "
-					   "\"not executed: Runner lost\""));
+					   "\"not executed: lost\""));
 }
 
 /* ---- signed texts ---- */

@@ -6,21 +6,6 @@
 #include "remote/remote.h"
 #include "scope.h"
 
-static void put_push(struct cli *cli, const json_t *doc)
-{
-	const json_t *refused = json_object_get(doc, "refused");
-	const json_t *row;
-	size_t i;
-
-	json_array_foreach((json_t *)refused, i, row)
-		cli_note(cli, "not sent: %s: %s", json_str(row, "path"), json_str(row, "reason"));
-	printf("%s: %lld files, %lld new, %.2f MB sent; %s is at number %lld, %.12s\n",
-	       json_str(doc, "remote"), (long long)json_int(doc, "files", 0),
-	       (long long)json_int(doc, "new_blobs", 0), (double)json_int(doc, "sent", 0) / 1e6,
-	       json_str(doc, "project"), (long long)json_int(doc, "number", 0),
-	       json_str(doc, "manifest"));
-}
-
 /* The remote that the first word names, and a connection to it; exit status. */
 struct pushing {
 	struct remote remote;
@@ -50,7 +35,12 @@ static int pushing_open(struct cli *cli, struct pushing *ret)
 	return r ? cli_fail(cli, &err, NULL) : CLI_OK;
 }
 
-int remote_push_word(struct cli *cli)
+/* What is asked over that connection, and how its answer is told to a person. */
+typedef int (*pushing_fn)(const struct cli *cli, const struct pushing *pushing, json_t **ret,
+			  struct rye_err *err);
+typedef void (*pushing_put_fn)(struct cli *cli, const struct pushing *pushing, json_t *doc);
+
+static int pushing_word(struct cli *cli, pushing_fn ask, pushing_put_fn put)
 {
 	auto_pushing struct pushing pushing = { .env = NULL };
 	auto_json json_t *doc = NULL;
@@ -59,21 +49,50 @@ int remote_push_word(struct cli *cli)
 
 	if (status != CLI_OK)
 		return status;
-	if (remote_push(pushing.env, &pushing.remote, pushing.link.conn, cli->opt.force, &doc,
-			&err))
+	if (ask(cli, &pushing, &doc, &err))
 		return cli_fail(cli, &err, NULL);
 	if (cli->opt.json)
 		out_json(doc);
 	else
-		put_push(cli, doc);
+		put(cli, &pushing, doc);
 	return CLI_OK;
 }
 
-static void put_diff(const json_t *doc)
+static void put_push(struct cli *cli, const struct pushing *pushing, json_t *doc)
+{
+	const json_t *refused = json_object_get(doc, "refused");
+	const json_t *row;
+	size_t i;
+
+	(void)pushing;
+	json_array_foreach((json_t *)refused, i, row)
+		cli_note(cli, "not sent: %s: %s", json_str(row, "path"), json_str(row, "reason"));
+	printf("%s: %lld files, %lld new, %.2f MB sent; %s is at number %lld, %.12s\n",
+	       json_str(doc, "remote"), (long long)json_int(doc, "files", 0),
+	       (long long)json_int(doc, "new_blobs", 0), (double)json_int(doc, "sent", 0) / 1e6,
+	       json_str(doc, "project"), (long long)json_int(doc, "number", 0),
+	       json_str(doc, "manifest"));
+}
+
+static int ask_push(const struct cli *cli, const struct pushing *pushing, json_t **ret,
+		    struct rye_err *err)
+{
+	return remote_push(pushing->env, &pushing->remote, pushing->link.conn, cli->opt.force, ret,
+			   err);
+}
+
+int remote_push_word(struct cli *cli)
+{
+	return pushing_word(cli, ask_push, put_push);
+}
+
+static void put_diff(struct cli *cli, const struct pushing *pushing, json_t *doc)
 {
 	const json_t *row;
 	size_t i;
 
+	(void)cli;
+	(void)pushing;
 	json_array_foreach(json_object_get(doc, "removed"), i, row)
 		printf("removed %s\n", json_str(row, "path"));
 	json_array_foreach(json_object_get(doc, "changed"), i, row)
@@ -81,22 +100,16 @@ static void put_diff(const json_t *doc)
 		       json_str(row, "path"));
 }
 
+static int ask_diff(const struct cli *cli, const struct pushing *pushing, json_t **ret,
+		    struct rye_err *err)
+{
+	(void)cli;
+	return remote_diff(pushing->env, &pushing->remote, pushing->link.conn, ret, err);
+}
+
 int remote_diff_word(struct cli *cli)
 {
-	auto_pushing struct pushing pushing = { .env = NULL };
-	auto_json json_t *doc = NULL;
-	struct rye_err err = { 0 };
-	int status = pushing_open(cli, &pushing);
-
-	if (status != CLI_OK)
-		return status;
-	if (remote_diff(pushing.env, &pushing.remote, pushing.link.conn, &doc, &err))
-		return cli_fail(cli, &err, NULL);
-	if (cli->opt.json)
-		out_json(doc);
-	else
-		put_diff(doc);
-	return CLI_OK;
+	return pushing_word(cli, ask_diff, put_diff);
 }
 
 int remote_pull_word(struct cli *cli)
@@ -112,17 +125,18 @@ int remote_pull_word(struct cli *cli)
 	return out_success(cli, "id", cli->argv[2], NULL);
 }
 
+static int ask_gc(const struct cli *cli, const struct pushing *pushing, json_t **ret,
+		  struct rye_err *err)
+{
+	return remote_gc(&pushing->remote, pushing->link.conn, cli->opt.dry_run, ret, err);
+}
+
+static void put_gc(struct cli *cli, const struct pushing *pushing, json_t *doc)
+{
+	out_gc(cli, pushing->remote.name, doc);
+}
+
 int remote_gc_word(struct cli *cli)
 {
-	auto_pushing struct pushing pushing = { .env = NULL };
-	auto_json json_t *doc = NULL;
-	struct rye_err err = { 0 };
-	int status = pushing_open(cli, &pushing);
-
-	if (status != CLI_OK)
-		return status;
-	if (remote_gc(&pushing.remote, pushing.link.conn, cli->opt.dry_run, &doc, &err))
-		return cli_fail(cli, &err, NULL);
-	out_gc(cli, pushing.remote.name, doc);
-	return CLI_OK;
+	return pushing_word(cli, ask_gc, put_gc);
 }
