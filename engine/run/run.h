@@ -15,7 +15,7 @@
  * call.c: the handle of something that runs and answers once. exec makes them for requests, the
  * engine also for waits; rye_call_cancel, rye_call_detach and rye_call_unref act on both.
  *
- * Lock: `lock` guards wake, and what a job has beside it (job.c); done and cancel are atomic. The
+ * Lock: `lock` guards wake, and what a job has beside it (exec.c); done and cancel are atomic. The
  * functions of `ops` are called without it.
  */
 

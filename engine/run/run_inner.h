@@ -242,7 +242,7 @@ int run_find_kind(const struct item_env *env, const char *id, enum rye_kind *ret
 		  struct rye_err *err);
 
 /*
- * job.c: a call of rye_start: its request, and whether it has become a thread.
+ * exec.c: a call of rye_start: its request, and whether it has become a thread.
  *
  * Lock: that of the call guards state, ref, request and thread_id; hooks are called without it.
  */

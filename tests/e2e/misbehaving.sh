@@ -71,10 +71,10 @@ over='["error",-1,"Command timed out after 1 seconds\n"]'
 for name in hangs deaf group silent; do
   gives $name 4500 '{"timeout":1}' '[.status, .data.return_code, .error[:34]]' "$over"
 done
-is "none of theirs is left" "$(fx_wait 4 no_naps '8[1236]' && echo gone)" gone
+is "none of theirs is left" "$(fx_wait 20 no_naps '8[1236]' && echo gone)" gone
 timeout 20 "$RYEFS" execute --project "$P" --system "$S" tool:m/group_sh '{"timeout":1}' >"$T/said" 2>&1
 has "the command line: the time limit" "$(cat "$T/said")" 'Command timed out after 1 seconds'
-is "nor of theirs" "$(fx_wait 4 no_naps '8[1236]' && echo gone)" gone
+is "nor of theirs" "$(fx_wait 20 no_naps '8[1236]' && echo gone)" gone
 gives daemon 3000 '{}' '[.status, .data.left]' '["success",true]'
 gives holds 3000 '{}' '[.status, .data.left, .metadata.background_children]' '["success",true,1]'
 wake '8[45]'

@@ -139,14 +139,15 @@ static int add_lock(struct skill_adding *like)
 {
 	auto_blob struct rye_blob *text = NULL;
 	auto_buf struct rye_buf digests = RYE_BUF_INIT;
-	struct adding_locks locks = { like, CLI_OK };
+	struct skill_adding each = *like;
+	struct adding_locks locks = { &each, CLI_OK };
 	struct rye_err err = { 0 };
 	int r = read_named(like->word, LOCK_MAX, &text);
 
 	if (r)
 		return cli_complain(like->cli, CLI_NOT_FOUND, NULL, "cannot read %s: %s",
 				    like->word, strerrordesc_np(-r));
-	like->digests = &digests;
+	each.digests = &digests;
 	r = skill_lock_read((struct rye_span){ text->data, text->len }, add_locked, &locks, &err);
 	if (r && locks.status == CLI_OK)
 		return cli_fail(like->cli, &err, NULL);

@@ -279,7 +279,7 @@ static const struct cli_verb verbs[] = {
 	  .traits = CLI_REFS | CLI_WRITES,
 	  .run = verb_sign },
 	{ .name = "skill",
-	  .usage = "[list] | add SOURCE | update [NAME...] | diff NAME | export DIR | remove NAME",
+	  .usage = "[list] | add SOURCE | update | diff NAME | export DIR | remove NAME",
 	  .help = "Agent Skills: look at a folder, sign it, and serve it verified",
 	  .more = "add shows a folder, what acts by itself in it and what has changed, asks, and signs it\n"
 		  "with your key; --expect DIGEST is the yes without a terminal. SOURCE is a directory,\n"
