@@ -80,7 +80,7 @@ def receipt(body):
 def back():
     while True:
         kind, stream, body = frame(node.stdout.fileno())
-        if MODE in ("receipt", "keep", "another", "none") and kind == REPLY and of(stream, ORDER):
+        if MODE in ("receipt", "keep", "another", "none") and kind == REPLY and (of(stream, ORDER) or of(stream, FOLLOW)):
             body = receipt(body) or body
         elif MODE == "result" and kind == DATA and of(stream, FOLLOW, b"result.json"):
             body = body.replace(b"here", b"gone")

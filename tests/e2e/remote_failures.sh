@@ -111,7 +111,7 @@ mends 'a name that was pushed from elsewhere' $PUSH '{}'
 me=$(ls "$T/node/principals" | sed 's/[.]toml$//')
 rye node admit --dir "$T/node" "$me" bytes=1 >/dev/null
 echo more >"$P/even-more"
-row 'no room there' EDQUOT 'gpu: .*of yours are used' $PUSH '{}'
+row 'no room there' EDQUOT '.* of yours on gpu are used, ' $PUSH '{}'
 rye node admit --dir "$T/node" "$me" bytes=1G queued=0 >/dev/null
 row 'too many that wait' EAGAIN 'gpu: 0 orders of yours wait already, that is the limit' $RUN '{}'
 rye node admit --dir "$T/node" "$me" queued=10 >/dev/null

@@ -151,7 +151,7 @@ has "says which there are" "$(tail -n 1 "$M/.ryefs/errors")" "threads ctl: unkno
 wrote() { "$PY" -c 'import os, sys; os.write(os.open(sys.argv[1], os.O_WRONLY), sys.argv[2].encode() * int(sys.argv[3]))' "$@"; }
 last() { tail -n 1 "$M/.ryefs/errors" | cut -d' ' -f2-; }
 errno "a few verbs in one write" EINVAL wrote "$X/$quick/ctl" $'verify\n' 3
-is "are refused in one line" "$(last)" "thread $quick ctl: several lines in one write: one verb is wanted, of apply, cancel, delete, handoff, kill, limit, resume, say, verify"
+is "are refused in one line" "$(last)" "thread $quick ctl: several lines in one write: one verb is wanted, of apply, cancel, delete, forget, handoff, kill, limit, resume, say, verify"
 errno "those of all, too" EINVAL wrote "$X/ctl" $'reload\n' 3
 is "in one line" "$(last)" "threads ctl: several lines in one write: one verb is wanted, of accept, cancel-all, drain, gc, recover, reload"
 for file in "$X/$quick/ctl" "$X/ctl"; do

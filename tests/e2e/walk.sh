@@ -3,7 +3,7 @@
 # walk.sh HEADING: what docs/hacking.md says below this heading of "Your first change" is done as it
 # stands there, in a copy of the tree, whose objects come along: only what changes is compiled. Then
 # the lints that compare rooms, tables and documents have nothing to say.
-: "${RYE_TEST_LIMIT:=300}" # a kind of items has nearly all compiled
+: "${RYE_TEST_LIMIT:=600}" # a kind of items has nearly all compiled
 . "$(dirname "$0")/lib.sh"
 [ -x /usr/bin/python3 ] || skip "/usr/bin/python3 is not installed"
 command -v ninja >/dev/null || skip "ninja is not installed"
@@ -41,7 +41,7 @@ while read -r status text; do
     '#') echo "# $text" ;;
     *) result "$status" "$text" ;;
   esac
-done < <(env HOME="$T/home" TMPDIR="$T" TYPIST_PATIENCE=250 PATH="$T/bin:$PATH" \
+done < <(env HOME="$T/home" TMPDIR="$T" TYPIST_PATIENCE=500 PATH="$T/bin:$PATH" \
   /usr/bin/python3 "$SRC/e2e/typist.py" "$root/docs/hacking.md" /dev/null "Your first change" "$1" 2>&1)
 ok "it was there to be followed" test "$N" -ge 8
 for name in docs layers tables; do

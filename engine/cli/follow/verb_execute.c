@@ -266,6 +266,11 @@ static void execute_live(struct executed *executed, const struct cli_stream *str
 		executed->printed = 0;
 }
 
+static bool execute_elsewhere(const struct cli *cli)
+{
+	return cli->opt.target && strcmp(cli->opt.target, "local") != 0;
+}
+
 static int execute_ask(struct cli *cli, struct executed *executed)
 {
 	auto_json json_t *message = request(cli, executed->ref, executed->given);
@@ -276,8 +281,9 @@ static int execute_ask(struct cli *cli, struct executed *executed)
 	struct forked forked;
 	int status;
 
-	/* a model's words go to people alone: a program wants the result */
-	stream.mute = cli->opt.fork && !isatty(STDOUT_FILENO);
+	/* A model's words go to people alone: a program wants the result. So does what comes from elsewhere, where
+	 * a tool's lines for its runtime stand among those for people. */
+	stream.mute = (cli->opt.fork || execute_elsewhere(cli)) && !isatty(STDOUT_FILENO);
 	forked_open(&forked, cli);
 	stream.forked = waits ? &forked : NULL;
 	status = call_wait(cli, &what, &executed->called);
@@ -303,8 +309,7 @@ int verb_execute(struct cli *cli)
 	int status;
 
 	/* a tool elsewhere has its own way here: what it prints comes as one stream */
-	if (cli->opt.json || cli->opt.fork || cli->opt.async ||
-	    (cli->opt.target && strcmp(cli->opt.target, "local") != 0))
+	if (cli->opt.json || cli->opt.fork || cli->opt.async || execute_elsewhere(cli))
 		unsetenv(CLI_LIVE_NAME);
 	else
 		setenv(CLI_LIVE_NAME, "1", 1);
