@@ -221,20 +221,15 @@ static int check_and_store(struct depot *depot, struct rye_span pack, const stru
 	struct storing storing = { depot->store, pack };
 	const struct belt_ask ask = { store_pack, free, &storing, PACK_MAX };
 	auto_belt struct belt *belt = belt_new(&ask);
-	auto_free char *copy = NULL;
+	auto_free char *copy = strdup(what->object);
 	int r;
 
-	copy = strdup(what->object);
 	if (!belt || !copy)
 		return rye_fail(err, RYE_IO, "pack: out of memory");
 	r = belt_put(belt, steal(&copy), pack.len, err);
-	if (r)
-		return r;
-	r = pack_check(pack, what->places, what->n, err);
 	if (!r)
-		return belt_drain(belt, err);
-	belt_drain(belt, NULL);
-	return r;
+		r = pack_check(pack, what->places, what->n, err);
+	return r ? r : belt_drain(belt, err);
 }
 
 int depot_take(struct depot *depot, const char *principal, struct rye_span pack, int64_t limit,
