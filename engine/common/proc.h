@@ -43,6 +43,25 @@ struct proc_cage {
 };
 
 int proc_cage(pid_t tid, struct proc_cage *ret); /* tid 0: ourselves; 0 or -errno */
+
+/*
+ * A thread that is looked at again and again, by descriptors that are kept: two thirds of the time of
+ * opening anew. They belong to that thread, not to its number: once it has ended every look says
+ * -ESRCH. For one thread at a time; close with proc_look_close, which makes it PROC_LOOK_NONE.
+ */
+struct proc_look {
+	pid_t tid, tgid;
+	int dir, status, stat; /* of tid, of tid, of the process tgid; -1: not open */
+};
+#define PROC_LOOK_NONE ((struct proc_look){ .dir = -1, .status = -1, .stat = -1 })
+
+int proc_look_open(pid_t tid, struct proc_look *ret); /* 0 or -errno, then it is NONE */
+void proc_look_close(struct proc_look *look);
+int proc_look_cage(const struct proc_look *look, struct proc_cage *ret); /* 0 or -errno */
+/* What it can give up by itself: sets no_new_privs, filters, powers and tgid alone, by one read. */
+int proc_look_status(const struct proc_look *look, struct proc_cage *cage);
+/* Of its process; the descriptor is opened by the first call. 0 or -errno. */
+int proc_look_process(struct proc_look *look, pid_t tgid, struct proc_stat *ret);
 bool proc_may_mount(void); /* by itself, without a helper that is set-user-id */
 bool proc_cage_equals(const struct proc_cage *a, const struct proc_cage *b);
 

@@ -80,6 +80,8 @@ int callers_open(const struct callers_env *env, struct callers **ret)
 	callers->host = strcmp(callers->cage.ns[2], HOST_PID_NS) == 0;
 	for (size_t i = 0; i < CALLER_ANCESTORS; i++)
 		callers->ancestors[i].pidfd = -1;
+	for (size_t i = 0; i < CALLER_LOOKS; i++)
+		callers->looks[i] = PROC_LOOK_NONE;
 	pthread_mutex_init(&callers->lock, NULL);
 	*ret = callers;
 	return 0;
@@ -94,6 +96,8 @@ void callers_close(struct callers *callers)
 	for (size_t i = 0; i < CALLER_ANCESTORS; i++)
 		if (callers->ancestors[i].pidfd >= 0)
 			close(callers->ancestors[i].pidfd);
+	for (size_t i = 0; i < CALLER_LOOKS; i++)
+		proc_look_close(&callers->looks[i]);
 	caller_last_clear(callers);
 	pthread_mutex_destroy(&callers->lock);
 	free(callers);
@@ -202,6 +206,61 @@ static void caller_forget(struct callers *callers, pid_t pid)
 		slot->at_ns = -ANCESTOR_NS;
 }
 
+/* On the way from a caller up to the first process. */
+struct climb {
+	struct caller *caller;
+	struct caller_line *line;
+	bool chained; /* no session manager was met */
+};
+
+static struct climb climb_begin(struct caller *caller, struct caller_line *line)
+{
+	line->n = caller->n = 0;
+	return (struct climb){ .caller = caller, .line = line, .chained = true };
+}
+
+static int climb_to(struct climb *climb, const struct ancestor *at)
+{
+	struct caller *caller = climb->caller;
+
+	if (climb->line->n == CALLER_LINE_MAX)
+		return -E2BIG;
+	climb->line->pids[climb->line->n++] = at->process.pid;
+	climb->chained = climb->chained && at->owns && caller->n < CALLER_CHAIN_MAX;
+	if (climb->chained)
+		caller->chain[caller->n++] = at->process;
+	return 0;
+}
+
+static bool climb_is_over(const struct callers *callers, const struct ancestor *at)
+{
+	return at->ppid <= 0 || at->process.pid == callers->cage.tgid;
+}
+
+/*
+ * The whole line from what is remembered: one look at the clock and one poll for all of them, where
+ * one after another each would cost two calls. False: one is not remembered, has ended, or is too
+ * old, or there are many; the line is to be climbed.
+ */
+static bool caller_recall_line(struct callers *callers, struct climb climb, struct ancestor at)
+{
+	struct pollfd fds[CALLER_CHAIN_MAX];
+	const int64_t now = clock_ns();
+	nfds_t n = 0;
+
+	GUARD(&callers->lock);
+	while (climb_to(&climb, &at) == 0 && !climb_is_over(callers, &at)) {
+		const struct ancestor *slot = caller_slot_of(callers, at.ppid);
+
+		if (n == CALLER_CHAIN_MAX || slot->pidfd < 0 || slot->process.pid != at.ppid ||
+		    now - slot->at_ns >= ANCESTOR_NS || slot->process.start > at.process.start)
+			return false;
+		fds[n++] = (struct pollfd){ .fd = slot->pidfd, .events = POLLIN };
+		at = *slot;
+	}
+	return climb_is_over(callers, &at) && poll(fds, n, 0) == 0;
+}
+
 /*
  * -EAGAIN: one of the processes has ended meanwhile. Neither a parent nor a subreaper that adopts a
  * child is younger than the child: a younger process has only got the pid of one that ended.
@@ -209,21 +268,17 @@ static void caller_forget(struct callers *callers, pid_t pid)
 static int caller_climb(struct callers *callers, struct caller *caller, struct ancestor at,
 			struct caller_line *line)
 {
-	bool chained = true;
+	struct climb climb;
 
-	line->n = caller->n = 0;
+	if (caller_recall_line(callers, climb_begin(caller, line), at))
+		return 0;
+	climb = climb_begin(caller, line);
 	for (;;) {
 		struct ancestor above;
-		int r;
+		int r = climb_to(&climb, &at);
 
-		if (line->n == CALLER_LINE_MAX)
-			return -E2BIG;
-		line->pids[line->n++] = at.process.pid;
-		chained = chained && at.owns && caller->n < CALLER_CHAIN_MAX;
-		if (chained)
-			caller->chain[caller->n++] = at.process;
-		if (at.ppid <= 0 || at.process.pid == callers->cage.tgid)
-			return 0;
+		if (r < 0 || climb_is_over(callers, &at))
+			return r;
 		r = find_ancestor(callers, at.ppid, &above);
 		if (is_short_of_files(r))
 			return r;
@@ -235,16 +290,17 @@ static int caller_climb(struct callers *callers, struct caller *caller, struct a
 	}
 }
 
-static int identify_process(struct callers *callers, struct caller *caller, pid_t tgid,
+static int identify_process(struct callers *callers, struct caller *caller, struct proc_look *look,
 			    struct caller_line *line)
 {
+	const pid_t tgid = caller->cage.tgid;
 	int r = -EAGAIN;
 
 	for (int i = 0; i < LINE_TRIES && r == -EAGAIN; i++) {
 		struct ancestor self = { .pidfd = -1 };
 		struct proc_stat stat;
 
-		r = proc_stat(tgid, &stat);
+		r = proc_look_process(look, tgid, &stat);
 		if (r < 0)
 			return r;
 		caller->session = stat.session;
@@ -270,11 +326,10 @@ static void caller_refuse_unseen(struct caller *caller, int r)
 					     "the caller's /proc entries cannot be read");
 }
 
-static void caller_look_at(struct callers *callers, struct caller *caller,
-			   const struct proc_cage *cage)
+static void caller_look_at(struct callers *callers, struct caller *caller, struct proc_look *look)
 {
 	struct caller_line line;
-	int r = identify_process(callers, caller, cage->tgid, &line);
+	int r = identify_process(callers, caller, look, &line);
 
 	if (r < 0) {
 		caller->n = 0;
@@ -283,12 +338,78 @@ static void caller_look_at(struct callers *callers, struct caller *caller,
 	}
 	if (callers->env.rye)
 		caller->run = rye_run_of(callers->env.rye, line.pids, line.n, caller->session);
-	caller_guard(callers, caller, &line, cage);
+	caller_guard(callers, caller, &line, &caller->cage);
+}
+
+/* ---- descriptors of those that were looked at ---- */
+
+/* The look that is kept of tid, which is then the caller's own; NONE. */
+static struct proc_look look_take(struct callers *callers, pid_t tid)
+{
+	struct proc_look look = PROC_LOOK_NONE;
+
+	GUARD(&callers->lock);
+	struct proc_look *slot = &callers->looks[(unsigned)tid % CALLER_LOOKS];
+
+	if (slot->tid == tid && slot->dir >= 0) {
+		look = *slot;
+		*slot = PROC_LOOK_NONE;
+	}
+	return look;
+}
+
+static void look_keep(struct callers *callers, const struct proc_look *look)
+{
+	struct proc_look old;
+
+	if (look->dir < 0)
+		return;
+	{
+		GUARD(&callers->lock);
+		struct proc_look *slot = &callers->looks[(unsigned)look->tid % CALLER_LOOKS];
+
+		old = *slot;
+		*slot = *look;
+	}
+	proc_look_close(&old);
+}
+
+/* Descriptors are short: none is kept for a caller that may not come again. */
+static void looks_drop(struct callers *callers)
+{
+	struct proc_look old[CALLER_LOOKS];
+
+	{
+		GUARD(&callers->lock);
+		for (size_t i = 0; i < CALLER_LOOKS; i++) {
+			old[i] = callers->looks[i];
+			callers->looks[i] = PROC_LOOK_NONE;
+		}
+	}
+	for (size_t i = 0; i < CALLER_LOOKS; i++)
+		proc_look_close(&old[i]);
+}
+
+static int look_cage(struct callers *callers, struct proc_look *look, pid_t tid,
+		     struct proc_cage *ret)
+{
+	int r = look->dir < 0 ? -ESRCH : proc_look_cage(look, ret);
+
+	if (r != -ESRCH)
+		return r;
+	/* none is kept, or it is that of a thread which had this number before */
+	proc_look_close(look);
+	r = proc_look_open(tid, look);
+	if (is_short_of_files(r)) {
+		looks_drop(callers);
+		r = proc_look_open(tid, look);
+	}
+	return r < 0 ? r : proc_look_cage(look, ret);
 }
 
 static void caller_examine_process(struct callers *callers, struct caller *caller)
 {
-	struct proc_cage cage;
+	struct proc_look look;
 	int r;
 
 	if (caller->tid == 0) {
@@ -296,13 +417,13 @@ static void caller_examine_process(struct callers *callers, struct caller *calle
 		caller->confined = true;
 		return;
 	}
-	r = proc_cage(caller->tid, &cage);
-	if (r < 0) {
+	look = look_take(callers, caller->tid);
+	r = look_cage(callers, &look, caller->tid, &caller->cage);
+	if (r < 0)
 		caller_refuse_unseen(caller, r);
-		return;
-	}
-	caller->cage = cage;
-	caller_look_at(callers, caller, &cage);
+	else
+		caller_look_at(callers, caller, &look);
+	look_keep(callers, &look);
 }
 
 /* ---- identities ---- */
@@ -328,19 +449,41 @@ static struct caller *recall_caller(struct callers *callers, pid_t tid, uid_t ui
 
 /* Is the thread confined as it was when it was identified? A thread and its ancestors stay what they
  * are for CALLER_FRESH_MS; what it may do it can give up at any time. */
-static bool caller_is_unchanged(const struct caller *caller)
+static bool caller_is_unchanged(struct callers *callers, const struct caller *caller)
 {
+	struct proc_look look;
 	struct proc_cage cage;
+	bool same;
 
-	return caller->cage.tgid && !caller->unseen && proc_cage(caller->tid, &cage) == 0 &&
+	if (!caller->cage.tgid || caller->unseen)
+		return false;
+	look = look_take(callers, caller->tid);
+	same = look_cage(callers, &look, caller->tid, &cage) == 0 &&
 	       proc_cage_equals(&cage, &caller->cage);
+	look_keep(callers, &look);
+	return same;
+}
+
+bool caller_stands(struct callers *callers, const struct caller *caller)
+{
+	struct proc_look look = PROC_LOOK_NONE;
+	struct proc_cage cage = caller->cage;
+	bool same;
+
+	if (clock_ns() - caller->at_ns >= CALLER_FRESH_MS * NS_PER_MS || caller->unseen)
+		return false;
+	look = look_take(callers, caller->tid);
+	same = look.dir >= 0 && proc_look_status(&look, &cage) == 0 &&
+	       proc_cage_equals(&cage, &caller->cage);
+	look_keep(callers, &look);
+	return same;
 }
 
 struct caller *caller_examine(struct callers *callers, pid_t tid, uid_t uid)
 {
 	struct caller *caller, *old = recall_caller(callers, tid, uid);
 
-	if (old && caller_is_unchanged(old))
+	if (old && caller_is_unchanged(callers, old))
 		return old;
 	caller_unref(old);
 	caller = calloc(1, sizeof(*caller));

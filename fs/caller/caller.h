@@ -70,6 +70,11 @@ struct caller *caller_identify(struct callers *callers, pid_t tid, uid_t uid);
 /* The same, but what confines the thread is looked at now: for a write, since the thread may have
  * confined itself after it was identified. */
 struct caller *caller_examine(struct callers *callers, pid_t tid, uid_t uid);
+/*
+ * Is it still the caller that it was less than CALLER_FRESH_MS ago, with all that it can give up by
+ * itself: no_new_privs, filters, capabilities? One read. Namespaces are taken for the same.
+ */
+bool caller_stands(struct callers *callers, const struct caller *caller);
 struct caller *caller_ref(struct caller *caller);
 void caller_unref(struct caller *caller); /* NULL is fine */
 

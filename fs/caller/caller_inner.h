@@ -15,6 +15,9 @@
 #define CALLER_ANCESTORS 128
 #define CALLER_BUCKETS 256
 
+/* Direct-mapped by thread, three descriptors each: more than the threads that write at one time. */
+#define CALLER_LOOKS 16
+
 struct recent {
 	struct caller *caller;
 };
@@ -50,6 +53,7 @@ struct callers {
 	bool host; /* pid 1 is the host's */
 	pthread_mutex_t lock;
 	struct recent recent[CALLER_RECENT];
+	struct proc_look looks[CALLER_LOOKS]; /* one that is in use is not in its slot */
 	struct ancestor ancestors[CALLER_ANCESTORS];
 	size_t hand; /* the ancestor that is looked at next, whether it is of use still */
 	struct kept *buckets[CALLER_BUCKETS];

@@ -375,21 +375,23 @@ void talk_hand_over(struct talk *talk, struct park *park, struct feed *feed, str
 
 /* ---- the caller ---- */
 
-/* The last writer of this conversation is examined again after CALLER_FRESH_MS, any other thread at
- * each write. */
+/* Of the last writer of this conversation, looked at just now, one read says whether it still may;
+ * any other thread is examined at each write. */
 static struct caller *talk_write_identify(struct talk *talk, const struct fuse_ctx *ctx)
 {
-	int64_t now = clock_ns();
+	struct callers *callers = talk->talks->env.callers;
+	struct caller *speaker = NULL;
 
 	{
 		GUARD(&talk->lock);
-		struct caller *speaker = talk->speaker;
-
-		if (speaker && speaker->tid == ctx->pid && speaker->uid == ctx->uid &&
-		    now - speaker->at_ns < CALLER_FRESH_MS * NS_PER_MS)
-			return caller_ref(speaker);
+		if (talk->speaker && talk->speaker->tid == ctx->pid &&
+		    talk->speaker->uid == ctx->uid)
+			speaker = caller_ref(talk->speaker);
 	}
-	return caller_examine(talk->talks->env.callers, ctx->pid, ctx->uid);
+	if (speaker && caller_stands(callers, speaker))
+		return speaker;
+	caller_unref(speaker);
+	return caller_examine(callers, ctx->pid, ctx->uid);
 }
 
 /* The writer, or NULL with the errno. Decided at lookup, and again now. */

@@ -72,10 +72,34 @@ def confine(how):
         os.setuid(int(how[4:]))
 
 
+def spoken(name, how, message):
+    """A writer that has just been answered, confines itself and writes again: is it heard?"""
+    fd = os.open(name, os.O_RDWR)
+    os.write(fd, message)
+    os.pread(fd, 65536, 0)
+    confine(how)
+    try:
+        os.write(fd, message)
+    except PermissionError:
+        os._exit(0)
+    os._exit(1)
+
+
+def spoken_often(name, how, message):
+    heard = 0
+    for _ in range(10):
+        if not os.fork():
+            spoken(name, how, message)
+        heard += os.wait()[1] != 0
+    print("%d of 10" % heard, flush=True)
+
+
 def main():
     name, how = sys.argv[1:3]
     message = (sys.argv[3] if len(sys.argv) > 3 else "{}").encode() + b"\n"
     fd = -1
+    if how.startswith("spoken="):
+        return spoken_often(name, how[7:], message)
     try:
         if how.startswith("held="):
             fd = os.open(name, os.O_RDWR)

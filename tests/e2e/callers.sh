@@ -50,6 +50,8 @@ guard() {
   is "authority is checked again at the write" "$(asks held=nnp | cut -d' ' -f2)" EACCES
   is "and for a filter" "$(asks held=seccomp | cut -d' ' -f2)" EACCES
   [ "$(id -u)" != 0 ] || is "and for capabilities" "$(asks held=powers | cut -d' ' -f2)" EACCES
+  is "and at one right behind the writer's own" "$(asks spoken=nnp knowledge/good/run)" "0 of 10"
+  is "and for a filter" "$(asks spoken=seccomp knowledge/good/run)" "0 of 10"
   if need setpriv; then
     fails "setpriv --no-new-privs" setpriv --no-new-privs sh -c "echo '{}' > '$M/tools/count/run'"
     has "ls -l stays clean" "$(setpriv --no-new-privs ls -l "$M/tools/count/" 2>&1)" "---------- "

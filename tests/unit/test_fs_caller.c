@@ -151,6 +151,49 @@ static void confined_since(void **state)
 	callers_close(callers);
 }
 
+/* Of the last writer one read is enough, by descriptors that are its own: what has its number now is
+ * another thread. */
+static void *stand_twice(void *arg)
+{
+	struct callers *callers = arg;
+	struct caller *first = caller_identify(callers, gettid(), getuid());
+	struct proc_look *look = &callers->looks[(unsigned)gettid() % CALLER_LOOKS];
+
+	assert_true(caller_stands(callers, first));
+	assert_int_equal(look->tid, gettid());
+	first->at_ns -= CALLER_FRESH_MS * NS_PER_MS;
+	assert_false(caller_stands(callers, first));
+	first->at_ns = clock_ns();
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	assert_false(caller_stands(callers, first));
+	caller_unref(first);
+	return NULL;
+}
+
+static void stands(void **state)
+{
+	struct callers *callers = open_callers(false);
+	struct proc_look old, *slot = &callers->looks[(unsigned)gettid() % CALLER_LOOKS];
+	struct caller *caller;
+	pthread_t thread;
+	pid_t pid = spawn(NULL);
+
+	assert_int_equal(pthread_create(&thread, NULL, stand_twice, callers), 0);
+	pthread_join(thread, NULL);
+	/* as if ours were a number that another process had when it was looked at */
+	assert_int_equal(proc_look_open(pid, &old), 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	old.tid = gettid();
+	proc_look_close(slot);
+	*slot = old;
+	caller = caller_examine(callers, gettid(), getuid());
+	assert_true(caller->allowed);
+	assert_int_equal(caller->chain[0].pid, getpid());
+	caller_unref(caller);
+	callers_close(callers);
+}
+
 static void *report_tid(void *arg)
 {
 	struct callers *callers = arg;
@@ -861,6 +904,7 @@ int main(void)
 		cmocka_unit_test(ancestors_past_their_time),
 		cmocka_unit_test(confined),
 		cmocka_unit_test(confined_since),
+		cmocka_unit_test(stands),
 		cmocka_unit_test(same_root_of_another_mount),
 		cmocka_unit_test(who_may_use_what),
 		cmocka_unit_test(children_of_runs),
