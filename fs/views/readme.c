@@ -30,7 +30,7 @@ static void readme_add_tree(struct text *text, const struct front *front)
 		"| `config/` | configuration, merged; what is not signed is shown, and only tools that ask for it read it |\n"
 		"| `skills/` | Agent Skills: a directory each, of verified files alone |\n"
 		"| `search/WORDS/` | ranked results: `ls 'search/deploy kubernetes'` |\n"
-		"| `new/KIND/ID` | not listed: what an item begins with: `cat new/tool/my/hello.py` |\n"
+		"| `new/KIND/ID.EXT` | not listed: what an item begins with: `cat new/tool/my/hello.py` |\n"
 		"| `state/threads/` | running and finished threads |\n"
 		"%s"
 		"| `.ryefs/` | not listed: version, stats.json, errors, log, changes, doctor |\n",
