@@ -36,7 +36,9 @@ static void show_change(struct cli *cli, const struct signed_file *file)
 		puts("its bytes are those that were signed elsewhere");
 	if (changed >= 0)
 		return;
-	printf("nothing signed is known of %s:\n", file->path);
+	fputs("nothing signed is known of ", stdout);
+	out_text(stdout, file->path);
+	puts(":");
 	show_whole(file->path, LINES_SHOWN);
 }
 
@@ -46,7 +48,9 @@ static char ask_letter(const struct signed_file *file)
 	char answer[16];
 
 	for (;;) {
-		printf("sign %s? [y]es, [n]o, [v]iew all, [q]uit: ", file->ref);
+		fputs("sign ", stdout);
+		out_text(stdout, file->ref);
+		fputs("? [y]es, [n]o, [v]iew all, [q]uit: ", stdout);
 		fflush(stdout);
 		if (!fgets(answer, sizeof(answer), stdin)) {
 			putchar('\n');

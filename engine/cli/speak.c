@@ -269,7 +269,8 @@ int cli_asks(struct cli *cli, const struct cli_question *question)
 	if (!isatty(STDIN_FILENO))
 		return cli_complain(cli, CLI_DENIED, question->mend,
 				    "it takes a yes, and standard input is not a terminal");
-	fprintf(stderr, "%s [y/N] ", question->text);
+	out_text(stderr, question->text);
+	fputs(" [y/N] ", stderr);
 	if (fgets(answer, sizeof(answer), stdin) &&
 	    (!strcasecmp(answer, "y\n") || !strcasecmp(answer, "yes\n")))
 		return CLI_OK;

@@ -207,7 +207,7 @@ ALIASES=
 if [ "$(id -u)" = 0 ]; then
   # no tool may see the marks of other files by the project's second path
   echo PRIVATE >"$U/.ai/config/keys/signing/mark"
-  aliases && ALIASES=1
+  if aliases; then ALIASES=1; else without "a second path to the keys" "nothing can be mounted here"; fi
 fi
 for sandbox in auto strict; do
   cp "$P/.git/config" "$T/config"

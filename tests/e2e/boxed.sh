@@ -20,6 +20,8 @@ is "a directory of them is empty" "$(ls -A "$M/.claude")" ""
 is "it belongs to no user: what looks for places to mount on finds none in it" "$(stat -c '%a %U' "$M/.git")" "555 nobody"
 is "a file has nothing" "$(cat "$M/.bashrc")" ""
 is "or no servers" "$(jq -c . "$M/.mcp.json" 2>/dev/null || cat "$M/.mcp.json")" '{"mcpServers":{}}'
+has "README.md says what works in a sandbox" "$(cat "$M/README.md")" '## In a sandbox' '`ryefs execute KIND:ID name=value` runs the same inside'
+has "and what agents load below spaces/" "$(tr '\n' ' ' <"$M/README.md")" 'Agents load CLAUDE.md, GEMINI.md and AGENTS.md' '`-o spaces=none` leaves'
 errno "nothing is made in them" EACCES touch "$M/.claude/settings.json"
 errno "nor beside them" EROFS mkdir "$M/.other"
 not_ok "nor are they anywhere else" test -e "$M/knowledge/.git"

@@ -53,7 +53,11 @@ busy() {
 
 # Before Linux 6.16 the kernel cannot be made to ask again without a lock that the rename has.
 renames() {
-  printf '6.16\n%s\n' "$(uname -r)" | sort -CV || return 0
+  printf '6.16\n%s\n' "$(uname -r)" | sort -CV || {
+    N=$((N + 1))
+    echo "ok $N - beside renames # SKIP Linux before 6.16"
+    return 0
+  }
   rounds "beside renames" "$HELD" 6
   not_ok "some changes were answered before the kernel was told" test "$(stat_of late)" = 0
 }

@@ -39,6 +39,16 @@ like "each with its remedy below it" "$(screen '' ryefs doctor | bare | grep -A1
 is "with -q what is to be mended alone" "$(screen '' ryefs doctor -q | bare | grep -cE '^(Well|Remarks|To mend)$')" 1
 has "a color that there is not" "$(ryefs verify --color=sometimes 2>&1)" "auto, always or never" "mend with: ryefs verify --color=auto"
 ryefs sign -q knowledge:sample/house-rules
+# an id that would turn round what follows it is told by its name
+turn=$(printf 'turn\342\200\256ed')
+cp .ai/knowledge/sample/house-rules.md ".ai/knowledge/sample/$turn.md"
+for verb in sign "sign -i" diff rm; do
+  # shellcheck disable=SC2086
+  shown=$(screen $'y/N|uit: \tq\\n' ryefs $verb "knowledge:sample/$turn")
+  has "$verb: an id that turns the text round is spelt" "$shown" 'turn\u202eed'
+  is "$verb: and not shown as it is" "$(grep -c "$(printf '\342\200\256')" <<<"$shown")" 0
+done
+rm ".ai/knowledge/sample/$turn.md"
 
 # ---- threads ----
 start() { ryefs execute tool:rye/bash/bash command="$1" --async -q --system "$(dirname "$(readlink -f "$RYEFS")")/bundle"; }

@@ -295,7 +295,12 @@ ok "a result of 12 MiB is whole" cmp "$real" "$F/result.json"
 truncate -s 64M "$real"
 ok "one of 64 MiB is refused, not cut" sh -c '! cat "$1" >"$2"; ! test -s "$2"' - "$F/result.json" "$T/none"
 has "with its errno" "$(cat "$F/result.json" 2>&1 >/dev/null)" "File too large"
+has "and a sentence" "$(tail -n 1 "$M/.ryefs/errors")" "$foreign/result.json: result.json has 64 MiB, at most 24 are shown: read it in .ai/state/threads"
 rm "$real"
+said=$P/.ai/state/threads/$foreign/output
+head -c 12582912 /dev/zero | tr '\0' x >"$said"
+ok "what a tool has printed is whole, too" cmp "$said" "$F/output"
+rm "$said"
 ok "the mount ends" umount_rye
 fx_mount
 is "another mount tells the same times" "$(times)" "$(cat "$T/times")"

@@ -169,8 +169,11 @@ static int edit_answer(const struct edit_copy *edit, const char *state)
 	auto_json json_t *answer = json_object();
 
 	if (!edit->cli->opt.json) {
-		if (!edit->cli->opt.quiet)
-			printf("%s %s\n", state, edit->item.ref);
+		if (!edit->cli->opt.quiet) {
+			printf("%s ", state);
+			out_text(stdout, edit->item.ref);
+			putchar('\n');
+		}
 		return CLI_OK;
 	}
 	json_sets(answer, "status", "success");

@@ -21,9 +21,11 @@ static void diff_show(struct diff_showing *showing, const json_t *row)
 
 	if (!strncmp(json_str(row, "space"), "system", 6) || json_flag(row, "ok", false))
 		return;
-	if (color_person(showing->cli))
-		printf("%s%s%s\n", color(showing->cli, COLOR_HEAD), file.ref,
-		       color(showing->cli, COLOR_END));
+	if (color_person(showing->cli)) {
+		fputs(color(showing->cli, COLOR_HEAD), stdout);
+		out_text(stdout, file.ref);
+		puts(color(showing->cli, COLOR_END));
+	}
 	fflush(stdout);
 	if (signed_diff(showing->cli, &file, stdout) >= 0) {
 		showing->shown++;

@@ -30,7 +30,9 @@ static void fail_item(struct cli *cli, const char *ref, const struct rye_verdict
 	const char *message = verdict->message;
 
 	fflush(stdout);
-	fprintf(stderr, "ryefs sign: %s: ", ref);
+	fputs("ryefs sign: ", stderr);
+	out_text(stderr, ref);
+	fputs(": ", stderr);
 	out_text(stderr, message && *message ? message : rye_code_name(verdict->code));
 	if (verdict->code == RYE_INVALID || verdict->code == RYE_UNPARSABLE ||
 	    verdict->code == RYE_UNSUPPORTED)
