@@ -559,16 +559,24 @@ static bool facts_is_had(const struct facts_look *look, const struct facts_ask *
 	return ask->has(ask->arg, ret->version);
 }
 
-/* A file that thread.h shows as it is. */
+/* A file that thread.h shows as it is; what is too big to lie in memory is read in pieces, as what grows is. */
 static int plain_entry(struct facts *facts, const struct facts_ask *ask,
 		       struct rye_thread_entry *ret, struct rye_err *err)
 {
+	const struct rye_thread_part part = { .id = ask->id, .name = ask->path };
+	uint64_t size;
+	int r;
+
 	ret->sort = facts_grows(ask->path) ? RYE_THREAD_GROWS : RYE_THREAD_FILE;
 	if (!*ask->id)
 		return facts_none(ask, err);
-	return ret->sort == RYE_THREAD_GROWS ?
-		       0 :
-		       threads_file(facts->env.threads, ask->id, ask->path, &ret->blob, err);
+	if (ret->sort == RYE_THREAD_GROWS)
+		return 0;
+	r = threads_file(facts->env.threads, ask->id, ask->path, &ret->blob, err);
+	if (r != -(int)RYE_TOO_BIG || threads_read(facts->env.threads, &part, NULL, &size, NULL))
+		return r;
+	ret->sort = RYE_THREAD_GROWS;
+	return 0;
 }
 
 static int row_entry(const struct facts_look *look, const struct facts_ask *ask,

@@ -244,19 +244,32 @@ static int thread_files_dir(struct threads *threads, const char *id, const char 
 	return run < 0 ? dir : run;
 }
 
+static bool files_of_chain(const char *name)
+{
+	return !strcmp(name, RESULT) || !strcmp(name, "output");
+}
+
+/* What came out of a thread is what came out of the last that it handed over to; last: room for an id. */
+static const char *thread_with(struct threads *threads, const char *id, const char *name,
+			       char last[THREAD_ID_MAX])
+{
+	return *id && files_of_chain(name) && !threads_last(threads, id, last) ? last : id;
+}
+
 int threads_read(struct threads *threads, const struct rye_thread_part *part, struct rye_blob **ret,
 		 uint64_t *ret_size, struct rye_err *err)
 {
-	auto_close int dir = thread_files_dir(threads, part->id, part->name, err);
+	char last[THREAD_ID_MAX];
+	const char *id = thread_with(threads, part->id, part->name, last);
+	auto_close int dir = thread_files_dir(threads, id, part->name, err);
 	auto_close int fd = -1;
 	uint64_t size;
 	size_t len = part->len;
 
 	if (dir < 0)
 		return dir;
-	if (*part->id ? !is_real(part->name) : strcmp(part->name, REGISTRY_EVENTS) != 0)
-		return rye_fail(err, RYE_NOT_FOUND, "thread %s has no file %s", part->id,
-				part->name);
+	if (*id ? !is_real(part->name) : strcmp(part->name, REGISTRY_EVENTS) != 0)
+		return rye_fail(err, RYE_NOT_FOUND, "thread %s has no file %s", id, part->name);
 	fd = open_real(dir, part->name, &size, err);
 	if (fd < 0)
 		return fd;
@@ -268,11 +281,6 @@ int threads_read(struct threads *threads, const struct rye_thread_part *part, st
 	else if (len > size - part->off)
 		len = (size_t)(size - part->off);
 	return read_part(fd, part->off, len, ret, err);
-}
-
-static bool files_of_chain(const char *name)
-{
-	return !strcmp(name, RESULT) || !strcmp(name, "output");
 }
 
 static int read_beside(struct threads *threads, const struct thread_view *view, const char *name,
@@ -298,8 +306,7 @@ int threads_file(struct threads *threads, const char *id, const char *name, stru
 
 	if (r)
 		return r;
-	/* what came out of it is what came out of the last that it handed over to */
-	if (files_of_chain(name) && !threads_last(threads, id, last) && strcmp(last, id) != 0)
+	if (strcmp(thread_with(threads, id, name, last), id) != 0)
 		return threads_file(threads, last, name, ret, err);
 	for (size_t i = 0; i < ARRAY_SIZE(derived); i++) {
 		if (strcmp(derived[i].name, name) || !derived_is_there(&derived[i], &view))

@@ -177,6 +177,28 @@ static int enter_link(fuse_req_t req, const struct tree_key *key,
 	return enter_node(front, node, 0, ret);
 }
 
+/*
+ * What is too big to be shown is a link to its reason, as a refused item is: a listing goes on, whoever opens
+ * it has the errno. Reasons are below each kind: knowledge/ of the mount, whose root is two directories above
+ * state/threads.
+ */
+static int enter_too_big(fuse_req_t req, const struct tree_key *key, const struct rye_err *err,
+			 struct fuse_entry_param *ret)
+{
+	struct front *front = front_of(req);
+	const struct tree_key root = { .sort = TREE_MERGED, .kind = RYE_KNOWLEDGE };
+	char why[TREE_WHY_SIZE], target[4096] = "../../";
+	size_t n = strlen(target);
+
+	tree_why_target(&root, err->code, err->msg, why);
+	for (const char *p = key->text; *p; p++)
+		if (*p == '/' && n + 3 + sizeof(why) < sizeof(target) - 16)
+			n += (size_t)snprintf(target + n, sizeof(target) - n, "../");
+	snprintf(target + n, sizeof(target) - n, "knowledge/%s", why);
+	return enter_node(
+		front, content_make_link(front, key, target, threads_since(front, key, 0)), 0, ret);
+}
+
 /* What is no id is no thread. */
 static bool is_nothing(const struct rye_thread_at *at, const struct rye_err *err)
 {
@@ -201,7 +223,8 @@ static int enter_entry(fuse_req_t req, const struct tree_key *key, struct fuse_e
 		if (is_nothing(&at.at, &err))
 			return ENOENT;
 		content_complain(req, key->text, err.msg);
-		return rye_code_errno(err.code);
+		return err.code == RYE_TOO_BIG ? enter_too_big(req, key, &err, ret) :
+						 rye_code_errno(err.code);
 	}
 	if (text.node)
 		return enter_node(front, text.node, 0, ret);
