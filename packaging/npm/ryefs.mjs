@@ -37,6 +37,6 @@ child.on("error", (error) => {
 });
 child.on("exit", (code, signal) => {
   if (code === 127 && program === carried)
-    console.error("mend with: sudo apt install libfuse3-3 libjansson4 libsodium23 libsqlite3-0 libyaml-0-2 libexpat1 libpcre2-8-0 libssl3");
+    console.error("mend with: sudo apt install libfuse3-3 libjansson4 libsodium23 libsqlite3-0 libyaml-0-2 libexpat1 libpcre2-8-0");
   process.exit(signal ? 128 + numbers.signals[signal] : code);
 });
