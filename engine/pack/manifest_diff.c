@@ -35,7 +35,8 @@ int manifest_shrink(const struct rye_blob *base, const struct rye_blob *text, st
 {
 	__attribute__((cleanup(auto_cctx_))) ZSTD_CCtx *zstd = ZSTD_createCCtx();
 	/* zstd forgets a base that lies where the text does */
-	auto_blob struct rye_blob *copy = base == text ? rye_blob_new(text->data, text->len) : NULL;
+	auto_blob struct rye_blob *copy =
+		base && base == text ? rye_blob_new(text->data, text->len) : NULL;
 	size_t room = ZSTD_compressBound(text->len);
 	size_t n;
 

