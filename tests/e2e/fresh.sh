@@ -5,7 +5,7 @@
 # up the thread that tells the kernel.
 . "$(dirname "$0")/lib.sh"
 
-ROUNDS=${RYE_FRESH_ROUNDS:-300}
+ROUNDS=${RYE_FRESH_ROUNDS:-100}
 BUSY=${RYE_FRESH_BUSY:-10} # rounds; 1 000 are minutes and want RYE_TEST_LIMIT
 HELD=10
 
