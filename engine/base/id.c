@@ -29,11 +29,11 @@ struct id_row {
 
 RYE_KINDS(KIND_EXTENSIONS)
 
-static const struct id_row rows[] = { RYE_KINDS(KIND_ROW) };
+static const struct id_row id_rows[] = { RYE_KINDS(KIND_ROW) };
 
 bool rye_kind_has(enum rye_kind kind, unsigned traits)
 {
-	return kind < RYE_KIND__MAX && (rows[kind].traits & traits);
+	return kind < RYE_KIND__MAX && (id_rows[kind].traits & traits);
 }
 
 unsigned kinds_with(unsigned traits)
@@ -41,34 +41,34 @@ unsigned kinds_with(unsigned traits)
 	unsigned kinds = 0;
 
 	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
-		if (rows[kind].traits & traits)
+		if (id_rows[kind].traits & traits)
 			kinds |= 1u << kind;
 	return kinds;
 }
 
 const char *rye_kind_name(enum rye_kind kind)
 {
-	return kind < RYE_KIND__MAX ? rows[kind].name : "";
+	return kind < RYE_KIND__MAX ? id_rows[kind].name : "";
 }
 
 const char *rye_kind_dir(enum rye_kind kind)
 {
-	return kind < RYE_KIND__MAX ? rows[kind].dir : "";
+	return kind < RYE_KIND__MAX ? id_rows[kind].dir : "";
 }
 
 const char *kind_title(enum rye_kind kind)
 {
-	return kind < RYE_KIND__MAX ? rows[kind].title : "";
+	return kind < RYE_KIND__MAX ? id_rows[kind].title : "";
 }
 
 const char *const *kind_extensions(enum rye_kind kind)
 {
-	return rows[kind].extensions;
+	return id_rows[kind].extensions;
 }
 
 const char *kind_extension_of(enum rye_kind kind, const char *name)
 {
-	for (const char *const *ext = rows[kind].extensions; *ext; ext++)
+	for (const char *const *ext = id_rows[kind].extensions; *ext; ext++)
 		if (str_ends(name, *ext) && strlen(name) > strlen(*ext))
 			return *ext;
 	return NULL;
@@ -78,7 +78,7 @@ enum rye_kind kind_from_name(const char *name)
 {
 	int kind = 0;
 
-	while (kind < RYE_KIND__MAX && strcmp(rows[kind].name, name))
+	while (kind < RYE_KIND__MAX && strcmp(id_rows[kind].name, name))
 		kind++;
 	return (enum rye_kind)kind;
 }
@@ -87,7 +87,7 @@ enum rye_kind kind_from_dir(struct rye_span name)
 {
 	int kind = 0;
 
-	while (kind < RYE_KIND__MAX && !span_eq(name, rows[kind].dir))
+	while (kind < RYE_KIND__MAX && !span_eq(name, id_rows[kind].dir))
 		kind++;
 	return (enum rye_kind)kind;
 }
@@ -95,9 +95,9 @@ enum rye_kind kind_from_dir(struct rye_span name)
 enum rye_kind id_split(const char *ref, const char **ret_id)
 {
 	for (int kind = 0; kind < RYE_KIND__MAX; kind++) {
-		size_t n = strlen(rows[kind].name);
+		size_t n = strlen(id_rows[kind].name);
 
-		if (!strncmp(ref, rows[kind].name, n) && ref[n] == ':') {
+		if (!strncmp(ref, id_rows[kind].name, n) && ref[n] == ':') {
 			*ret_id = ref + n + 1;
 			return (enum rye_kind)kind;
 		}

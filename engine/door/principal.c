@@ -133,7 +133,7 @@ void principal_asked(const struct node_dir *node, const struct key_public *key)
 	io_replace_at(node->dir, path, span_of(key->pem), 0600);
 }
 
-static int read_asked(const struct node_dir *node, const char *fp, struct key_public *ret,
+static int read_known(const struct node_dir *node, const char *fp, struct key_public *ret,
 		      struct rye_err *err)
 {
 	auto_blob struct rye_blob *pem = NULL;
@@ -175,7 +175,7 @@ static int principal_begin(const struct node_dir *node, const char *key, struct 
 	if (r != -(int)RYE_NOT_FOUND)
 		return rye_fail(err, why.code, "%s\n" MEND_WITH "ryefs node remove %s", why.msg,
 				fp);
-	r = principal_is_fp(key) ? read_asked(node, fp, &found, err) : 0;
+	r = principal_is_fp(key) ? read_known(node, fp, &found, err) : 0;
 	if (r < 0)
 		return r;
 	principal_defaults(ret);

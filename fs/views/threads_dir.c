@@ -103,8 +103,8 @@ static const struct node_class threads_class;
  * The kernel keeps a directory's listing for as long as its inode lives, so a directory whose names
  * have changed is a new node: after the next LOOKUP the kernel asks for the listing again.
  */
-static int enter_dir(fuse_req_t req, const struct tree_key *key,
-		     const struct rye_thread_entry *entry, struct fuse_entry_param *ret)
+static int enter_one_thread(fuse_req_t req, const struct tree_key *key,
+			    const struct rye_thread_entry *entry, struct fuse_entry_param *ret)
 {
 	struct front *front = front_of(req);
 	const struct node_want want = {
@@ -230,7 +230,7 @@ static int enter_entry(fuse_req_t req, const struct tree_key *key, struct fuse_e
 		return enter_node(front, text.node, 0, ret);
 	switch (entry.sort) {
 	case RYE_THREAD_DIR:
-		return enter_dir(req, key, &entry, ret);
+		return enter_one_thread(req, key, &entry, ret);
 	case RYE_THREAD_GROWS:
 		return threads_enter_grow(req, key, &name, &entry, ret);
 	case RYE_THREAD_LINK:
