@@ -237,6 +237,7 @@ int session_run(struct options *opt)
 	block_signals(&s);
 	clock_gettime(CLOCK_REALTIME, &front.started);
 	front.ready_fd = eventfd(0, EFD_CLOEXEC);
+	front.uring = opt->io_uring ? URING_NONE : URING_OFF;
 	r = session(&s, &err);
 	if (r)
 		fprintf(stderr, "ryefs: %s\n", err.msg);

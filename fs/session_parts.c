@@ -248,6 +248,7 @@ void session_parts_close(struct front *front)
 		callers_close(front->callers);
 	asides_free(front->asides);
 	parking_free(front->parking);
+	ring_free(front->ring);
 	pass_close(front->pass);
 	if (front->session)
 		fuse_session_destroy(front->session);
@@ -267,6 +268,17 @@ static void suggest_exclude(const struct front *front)
 			line, git);
 }
 
+static void say_uring(struct front *front)
+{
+	char text[160];
+
+	if (!front->opt->io_uring || front->uring == URING_ON)
+		return;
+	snprintf(text, sizeof(text), "io_uring is not used, requests come by /dev/fuse: %s",
+		 dot_uring(front));
+	journal_log(front->journal, RYE_LOG_INFO, "mount", text);
+}
+
 void session_summary(struct front *front, const struct rye_counts *counts)
 {
 	struct text text = { 0 };
@@ -281,6 +293,7 @@ void session_summary(struct front *front, const struct rye_counts *counts)
 	if (front->answer_open)
 		journal_log(front->journal, RYE_LOG_INFO, "mount",
 			    "this kernel asks at every open: reading is slower");
+	say_uring(front);
 	if (atomic_load(&front->lookups_alone))
 		journal_log(
 			front->journal, RYE_LOG_WARN, "mount",

@@ -29,6 +29,7 @@ void mount_help(FILE *to)
 		{ "spaces=rw|ro|none", "whether spaces/ may be written to, is there" },
 		{ "skills=WHICH", "of skills/: own, all, only or none (docs/skills.md)" },
 		{ "xattr", "answer user.rye.* attributes" },
+		{ "io_uring", "requests by io_uring, if the kernel offers it" },
 		{ "allow_other", "let other users read" },
 	};
 

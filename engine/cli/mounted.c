@@ -5,16 +5,20 @@
  */
 #include "cli/cli.h"
 
+#include "base/io.h"
 #include "buf.h"
 #include "connection.h"
 #include "mountinfo.h"
 #include "scope.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <unistd.h>
+
+#define MOUNTED_STATS_MAX 65536
 
 struct each {
 	int (*fn)(void *arg, const char *path);
@@ -34,6 +38,16 @@ int mounts_each(int (*fn)(void *arg, const char *path), void *arg)
 	int r = mountinfo_each(tell_ours, &each);
 
 	return r < 0 ? 0 : r;
+}
+
+json_t *mounts_stats(const char *path)
+{
+	auto_close int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_blob struct rye_blob *blob = NULL;
+
+	if (root < 0 || io_read_at(root, ".ryefs/stats.json", MOUNTED_STATS_MAX, &blob) < 0)
+		return NULL;
+	return json_loadb(blob->data, blob->len, 0, NULL);
 }
 
 static int is_same_path(void *arg, const char *path)

@@ -278,23 +278,40 @@ static uint64_t proc_mask(const char *status, const char *line)
 	return value ? strtoull(value, NULL, 16) : 0;
 }
 
-bool proc_interrupted(pid_t tid)
+/* Those that wait for the thread and are not blocked; 0 or -errno. */
+static int proc_pending(pid_t tid, uint64_t *ret)
 {
-	static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGKILL };
 	char path[40], text[STATUS_MAX];
-	uint64_t pending;
 	int r;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
 	r = proc_read_file(AT_FDCWD, path, text, sizeof(text));
 	if (r < 0)
+		return r;
+	*ret = (proc_mask(text, "\nSigPnd:\t") | proc_mask(text, "\nShdPnd:\t")) &
+	       ~proc_mask(text, "\nSigBlk:\t");
+	return 0;
+}
+
+bool proc_interrupted(pid_t tid)
+{
+	static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGKILL };
+	uint64_t pending = 0;
+	int r = proc_pending(tid, &pending);
+
+	if (r < 0)
 		return r == -ENOENT || r == -ESRCH;
-	pending = (proc_mask(text, "\nSigPnd:\t") | proc_mask(text, "\nShdPnd:\t")) &
-		  ~proc_mask(text, "\nSigBlk:\t");
 	for (size_t i = 0; i < ARRAY_SIZE(ending); i++)
 		if (pending & UINT64_C(1) << (ending[i] - 1))
 			return true;
 	return false;
+}
+
+bool proc_signalled(pid_t tid)
+{
+	uint64_t pending = 0;
+
+	return proc_pending(tid, &pending) == 0 && pending;
 }
 
 int proc_variable(pid_t pid, const char *name, char *ret, size_t size)

@@ -82,6 +82,9 @@ double proc_age_s(const struct process *process);
  */
 bool proc_interrupted(pid_t tid);
 
+/* Does any signal wait for it that it does not block? */
+bool proc_signalled(pid_t tid);
+
 /* A variable of the environment it was started with, however long that is. 1: its value is *ret, cut to
  * size; 0: it has none; -1: no environment is to be read, as in the middle of an exec. */
 int proc_variable(pid_t pid, const char *name, char *ret, size_t size);

@@ -53,6 +53,17 @@ static inline void stats_count(struct stats *stats, enum stat_op op)
 /* Seconds: the notify threads tell the kernel of every change, so what it caches may live long. */
 #define TIMEOUT_LONG_S 3600.0
 
+/* FUSE over io_uring (loop/ring.h), and why it is not used. */
+enum front_uring {
+	URING_OFF, /* not asked for */
+	URING_NONE, /* the kernel does not offer it */
+	URING_OFFERED, /* … does; until it is on */
+	URING_ON,
+	URING_DENIED, /* this process may have no ring at all */
+	URING_FAILED,
+	URING__MAX
+};
+
 struct asides;
 struct callers;
 struct catalogues;
@@ -61,6 +72,7 @@ struct named;
 struct notify;
 struct parking;
 struct pass;
+struct ring;
 struct searches;
 struct shelf;
 struct talks;
@@ -90,6 +102,8 @@ struct front {
 	struct journal *journal; /* .ryefs/log */
 	struct journal *changes; /* .ryefs/changes */
 	struct fuse_session *session;
+	struct ring *_Atomic ring; /* NULL: all requests come from /dev/fuse */
+	_Atomic enum front_uring uring; /* constant from the answer to INIT on */
 	struct node *root;
 	struct stats stats;
 	uid_t uid; /* the mount's owner */

@@ -21,6 +21,7 @@ struct options {
 	int wait_s; /* 0: until the run ends */
 	bool foreground, debug;
 	bool xattr;
+	bool io_uring; /* where the kernel offers it */
 	bool allow_other;
 	bool list_all; /* list=all */
 	enum rye_offer skills;

@@ -16,6 +16,8 @@
 
 /* The kernel tells of the first signal only: look again this often. */
 #define RELOOK_NS (100 * NS_PER_MS)
+/* The look at one of which the kernel may not have told is for those that wait long: most do not. */
+#define UNSEEN_NS (20 * NS_PER_MS)
 #define SWEEP_NS (30 * NS_PER_S)
 
 TAILQ_HEAD(parked_list, parked);
@@ -30,6 +32,7 @@ struct parking {
 	int64_t wake_ns; /* the thread sleeps until then; 0: it is awake and will look */
 	int64_t sweep_ns;
 	bool closed;
+	bool looks_once;
 };
 
 /* ---- the thread ---- */
@@ -39,7 +42,7 @@ static int64_t parked_turn(const struct parked *parked)
 {
 	if (parked->parking->closed)
 		return parked->told ? PARKED_NEVER : 0;
-	if (parked->interrupted && !parked->ended)
+	if ((parked->interrupted || parked->unseen) && !parked->ended)
 		return MIN_OF(parked->look_ns, parked->due_ns);
 	return parked->due_ns;
 }
@@ -57,6 +60,7 @@ static enum parked_why parked_reason(struct parked *parked, int64_t now)
 		return PARKED_DUE;
 	}
 	parked->look_ns = now + RELOOK_NS;
+	parked->unseen = false;
 	return PARKED_ENDED;
 }
 
@@ -122,8 +126,12 @@ static void take_turn(const struct turn *turn)
 {
 	struct parked *parked = turn->parked;
 
-	if (turn->why == PARKED_ENDED)
+	if (turn->why == PARKED_ENDED) {
 		parked->ended = proc_interrupted(parked->tid);
+		/* one that does not end it now may be followed by one of which the kernel says as little */
+		if (!parked->interrupted && proc_signalled(parked->tid))
+			parked->interrupted = true;
+	}
 	if (turn->why != PARKED_ENDED || parked->ended)
 		parked->class->wake(parked, turn->why);
 	parked_unref(parked);
@@ -159,6 +167,12 @@ int parking_open(struct parking **ret)
 	else
 		*ret = parking;
 	return -r;
+}
+
+void parking_look_once(struct parking *parking)
+{
+	GUARD(&parking->lock);
+	parking->looks_once = true;
 }
 
 void parking_sweep(struct parking *parking, void (*sweep)(void *arg), void *arg)
@@ -257,9 +271,11 @@ bool parking_wait(struct parked *parked, int64_t due_ns)
 	if (!parked->there && !closed) {
 		TAILQ_INSERT_TAIL(&parking->list, parked, link);
 		parked->there = true;
+		parked->unseen = parking->looks_once;
+		parked->look_ns = parked->unseen ? clock_ns() + UNSEEN_NS : 0;
 	}
 	/* the INTERRUPT may have come before the request was in the list */
-	if (parked->interrupted || due_ns < parking->wake_ns)
+	if (parked->interrupted || parked_turn(parked) < parking->wake_ns)
 		pthread_cond_signal(&parking->poke);
 	return !closed;
 }

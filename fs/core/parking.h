@@ -59,6 +59,7 @@ struct parked {
 	/* parking's lock: */
 	TAILQ_ENTRY(parked) link;
 	bool there; /* in the list */
+	bool unseen; /* it is to be looked for a signal that came before the request */
 	bool told; /* that the mount goes */
 	int64_t look_ns, due_ns;
 };
@@ -69,6 +70,12 @@ int parking_open(struct parking **ret);
 void parking_sweep(struct parking *parking, void (*sweep)(void *arg), void *arg);
 /* … and at that time, if that is sooner. Any thread, holding no lock of parking's. */
 void parking_sweep_by(struct parking *parking, int64_t due_ns);
+/*
+ * From now on each request that has waited for a moment is looked at once, whatever the kernel says: of
+ * a signal that came before the request it says nothing where requests come over io_uring
+ * (docs/kernel.md).
+ */
+void parking_look_once(struct parking *parking);
 /* Wakes every request with PARKED_CLOSED and joins the thread; nothing is parked from then on. */
 void parking_close(struct parking *parking);
 /* After the last request was answered. */

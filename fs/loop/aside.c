@@ -39,6 +39,14 @@ struct aside_lanes {
 	struct aside_queue queue; /* kept */
 };
 
+/* A thread that waits for a task. */
+struct aside_helper {
+	pthread_cond_t call;
+	struct aside_task *task; /* the lock's */
+	int cpu;
+	TAILQ_ENTRY(aside_helper) link;
+};
+
 struct asides {
 	pthread_mutex_t lock;
 	pthread_cond_t call;
@@ -46,8 +54,11 @@ struct asides {
 	int readers; /* threads at the device, or on their way to it */
 	int spare; /* threads that wait to be called */
 	int called; /* of those, not awake yet; they count as readers */
+	TAILQ_HEAD(, aside_helper) helpers; /* that wait; the one that has waited shortest first */
+	struct aside_queue handed; /* tasks with a place that no helper has yet */
+	unsigned n_helpers;
 	bool ended;
-	bool (*spawn)(void *arg);
+	aside_spawn_fn spawn;
 	void *arg;
 };
 
@@ -61,11 +72,13 @@ int asides_open(struct asides **ret)
 	pthread_cond_init(&asides->call, NULL);
 	for (size_t i = 0; i < ASIDE_GROUP__MAX; i++)
 		TAILQ_INIT(&asides->groups[i].queue);
+	TAILQ_INIT(&asides->helpers);
+	TAILQ_INIT(&asides->handed);
 	*ret = asides;
 	return 0;
 }
 
-void asides_spawn(struct asides *asides, bool (*spawn)(void *arg), void *arg)
+void asides_spawn(struct asides *asides, aside_spawn_fn spawn, void *arg)
 {
 	GUARD(&asides->lock);
 	asides->spawn = spawn;
@@ -80,9 +93,13 @@ void aside_arrive(struct asides *asides)
 
 void asides_end(struct asides *asides)
 {
+	struct aside_helper *helper;
+
 	GUARD(&asides->lock);
 	asides->ended = true;
 	pthread_cond_broadcast(&asides->call);
+	TAILQ_FOREACH(helper, &asides->helpers, link)
+		pthread_cond_signal(&helper->call);
 }
 
 void asides_free(struct asides *asides)
@@ -167,8 +184,10 @@ static void unqueue(struct asides *asides, struct aside_task *task)
 	task->queued = false;
 }
 
-/* The task's place is given back; a kept task that has it now, or NULL: this thread has none. */
-static struct aside_task *next_task(struct asides *asides, const struct aside_lane *lane)
+/* The task's place is given back; a kept task that has it now, or NULL: this thread has none, and is one
+ * at the device again if it was. */
+static struct aside_task *next_task(struct asides *asides, const struct aside_lane *lane,
+				    bool reads)
 {
 	struct aside_task *task;
 
@@ -179,7 +198,7 @@ static struct aside_task *next_task(struct asides *asides, const struct aside_la
 			unqueue(asides, task);
 			return task;
 		}
-	asides->readers++;
+	asides->readers += reads;
 	return NULL;
 }
 
@@ -213,10 +232,25 @@ static bool aside_keep(struct asides *asides, struct aside_task *task, bool *ret
 /* The task is done all the same; at worst requests wait for its end. */
 static void make_reader(struct asides *asides)
 {
-	if (asides->spawn(asides->arg))
+	if (asides->spawn(asides->arg, ASIDE_READER))
 		return;
 	GUARD(&asides->lock);
 	asides->readers--;
+}
+
+/* That task, and those that get its place. */
+static void run_tasks(struct asides *asides, struct aside_task *task, bool reads)
+{
+	while (task) {
+		void (*answer)(struct aside_task * task) = task->class->answer;
+		struct aside_lane lane = task->lane;
+		struct aside_task *done = task;
+
+		done->class->run(done);
+		task = next_task(asides, &lane, reads);
+		if (answer)
+			answer(done);
+	}
 }
 
 void aside_run(struct asides *asides, struct aside_task *task)
@@ -230,16 +264,119 @@ void aside_run(struct asides *asides, struct aside_task *task)
 	}
 	if (make)
 		make_reader(asides);
-	while (task) {
-		void (*answer)(struct aside_task * task) = task->class->answer;
-		struct aside_lane lane = task->lane;
-		struct aside_task *done = task;
+	run_tasks(asides, task, true);
+}
 
-		done->class->run(done);
-		task = next_task(asides, &lane);
-		if (answer)
-			answer(done);
+/* ---- handed over by a ring's thread ---- */
+
+struct aside_task *aside_help(struct asides *asides, int cpu)
+{
+	struct aside_helper helper = { .call = PTHREAD_COND_INITIALIZER, .cpu = cpu };
+
+	GUARD(&asides->lock);
+	helper.task = TAILQ_FIRST(&asides->handed);
+	if (helper.task) {
+		TAILQ_REMOVE(&asides->handed, helper.task, link);
+		return helper.task;
 	}
+	TAILQ_INSERT_HEAD(&asides->helpers, &helper, link);
+	while (!helper.task && !asides->ended)
+		pthread_cond_wait(&helper.call, &asides->lock);
+	if (!helper.task)
+		TAILQ_REMOVE(&asides->helpers, &helper, link);
+	return helper.task;
+}
+
+/* Lock held. Gives the task to the helper. */
+static bool helper_call(struct asides *asides, struct aside_helper *helper, struct aside_task *task)
+{
+	TAILQ_REMOVE(&asides->helpers, helper, link);
+	helper->task = task;
+	pthread_cond_signal(&helper->call);
+	return true;
+}
+
+/* False: no other thread will have it. *ret_make: one is to be made for it. */
+static bool hand_to_helper(struct asides *asides, struct aside_task *task, int cpu, bool *ret_make)
+{
+	struct aside_helper *helper;
+
+	GUARD(&asides->lock);
+	*ret_make = false;
+	if (asides->ended || !asides->spawn)
+		return false;
+	TAILQ_FOREACH(helper, &asides->helpers, link)
+		if (helper->cpu == cpu)
+			return helper_call(asides, helper, task);
+	helper = TAILQ_FIRST(&asides->helpers);
+	if (helper && asides->n_helpers == ASIDE_HELPERS)
+		return helper_call(asides, helper, task);
+	*ret_make = asides->n_helpers < ASIDE_HELPERS;
+	asides->n_helpers += *ret_make;
+	TAILQ_INSERT_TAIL(&asides->handed, task, link);
+	return true;
+}
+
+/* True: no helper has taken the task, and none was made for it. */
+static bool take_back(struct asides *asides, struct aside_task *task)
+{
+	struct aside_task *other;
+
+	GUARD(&asides->lock);
+	asides->n_helpers--;
+	TAILQ_FOREACH(other, &asides->handed, link)
+		if (other == task) {
+			TAILQ_REMOVE(&asides->handed, task, link);
+			return true;
+		}
+	return false;
+}
+
+static bool aside_place(struct asides *asides, const struct aside_lane *lane)
+{
+	GUARD(&asides->lock);
+	return aside_take(asides, lane);
+}
+
+/* False: it is queued, and may be over already. */
+static bool place_or_queue(struct asides *asides, struct aside_task *task)
+{
+	GUARD(&asides->lock);
+	if (aside_take(asides, &task->lane))
+		return true;
+	TAILQ_INSERT_TAIL(&asides->groups[task->lane.group].queue, task, link);
+	task->queued = true;
+	return false;
+}
+
+void aside_hand(struct asides *asides, struct aside_task *task, int cpu)
+{
+	struct aside_lane lane = task->lane;
+	bool make, handed;
+
+	if (aside_place(asides, &lane)) {
+		task = task->class->copy(task);
+		/* out of memory, and answered: the place is another's */
+		if (!task)
+			task = next_task(asides, &lane, false);
+	} else {
+		task = task->class->keep(task);
+		if (task && !place_or_queue(asides, task))
+			return;
+	}
+	if (!task)
+		return;
+	handed = hand_to_helper(asides, task, cpu, &make);
+	if (handed && make && !asides->spawn(asides->arg, cpu))
+		handed = !take_back(asides, task);
+	/* the end, or no thread to be had: at worst this processor's requests wait for it */
+	if (!handed)
+		run_tasks(asides, task, false);
+}
+
+void aside_finish(struct asides *asides, struct aside_task *task)
+{
+	run_tasks(asides, task, false);
 }
 
 bool aside_drop(struct asides *asides, struct aside_task *task)

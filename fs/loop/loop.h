@@ -20,6 +20,13 @@
 extern const struct fuse_lowlevel_ops ops_table;
 
 /*
+ * device.c: what passes between libfuse and the device.
+ */
+
+/* Between fuse_session_mount and the loops. 0 or -errno. */
+int device_attach(struct fuse_session *session);
+
+/*
  * loops.c: the threads.
  */
 
@@ -29,8 +36,12 @@ struct loops;
 int loops_start(struct front *front, struct loops **ret);
 /* The device is gone: unmounted, or aborted. front->ready_fd becomes readable then. */
 bool loops_ended(struct loops *loops);
-/* Makes them end wherever they are, joins them and frees *loops. */
+/* Makes them end wherever they are, those of a ring too, joins them and frees *loops. */
 void loops_end(struct loops *loops);
+
+/* ring.c: FUSE over io_uring (ring.h). After the last answer; NULL is fine. */
+struct ring;
+void ring_free(struct ring *ring);
 
 /*
  * aside.c: which of them read the device, whose task has a place. Lock: one, taken last but for

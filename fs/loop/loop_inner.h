@@ -20,6 +20,8 @@ struct aside_class {
 	void (*answer)(struct aside_task *task);
 	/* There is no place: a copy that lives until its `run`, NULL: answered, it is not wanted. */
 	struct aside_task *(*keep)(const struct aside_task *task);
+	/* Another thread is to run it at once: such a copy, too. */
+	struct aside_task *(*copy)(const struct aside_task *task);
 };
 
 /* The first member of what is to be done. */
@@ -31,13 +33,17 @@ struct aside_task {
 	bool queued;
 };
 
-/* spawn: makes one more thread that calls aside_serve; false: there can be none. Before the first
- * request. */
-void asides_spawn(struct asides *asides, bool (*spawn)(void *arg), void *arg);
+/* spawn: makes one more thread that calls aside_serve; or, of a processor, one that calls aside_help.
+ * False: there can be none. Before the first request. */
+typedef bool (*aside_spawn_fn)(void *arg, int cpu);
+#define ASIDE_READER (-1)
+void asides_spawn(struct asides *asides, aside_spawn_fn spawn, void *arg);
 void asides_end(struct asides *asides); /* every aside_serve returns false from now on */
 
 /* At most so many threads: every place taken, and two that read the device. */
 #define ASIDE_LOOPS 96
+/* … and so many that wait for what a ring's threads hand over: every place taken, and some to choose. */
+#define ASIDE_HELPERS 128
 
 /* One of the first threads is made; those that `spawn` makes are counted already. */
 void aside_arrive(struct asides *asides);
@@ -46,6 +52,17 @@ bool aside_serve(struct asides *asides);
 /* On a FUSE thread: runs the task on it, or keeps it. The calling thread may also run tasks that
  * were kept. */
 void aside_run(struct asides *asides, struct aside_task *task);
+
+/*
+ * A ring's thread has its processor's requests to itself (ring.h): it steps aside for nothing. Another
+ * thread, which waits on that processor if there is one, runs the task.
+ */
+void aside_hand(struct asides *asides, struct aside_task *task, int cpu);
+/* On the thread made for that: waits for a task that has a place; NULL: the end. */
+struct aside_task *aside_help(struct asides *asides, int cpu);
+/* Runs it, and those for which it makes place. */
+void aside_finish(struct asides *asides, struct aside_task *task);
+
 /* True: it was kept and will not be run any more. */
 bool aside_drop(struct asides *asides, struct aside_task *task);
 

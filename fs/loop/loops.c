@@ -7,6 +7,7 @@
  * their read, sent again until it has met one. Lock: loops->lock, for the table of threads.
  */
 #include "loop/loop_inner.h"
+#include "loop/ring.h"
 
 #include "scope.h"
 
@@ -23,8 +24,9 @@
 struct loops {
 	struct front *front;
 	pthread_mutex_t lock;
-	pthread_t threads[ASIDE_LOOPS]; /* the lock's, like n; constant from loops_end on */
-	int n;
+	pthread_t threads[ASIDE_LOOPS +
+			  ASIDE_HELPERS]; /* the lock's, like n; constant from loops_end on */
+	size_t n;
 	_Atomic int running;
 	_Atomic bool ended; /* the device is gone: a loop has said so */
 };
@@ -58,22 +60,63 @@ static void loops_wake(int sig)
 	/* the handler does nothing: the signal only interrupts a read of the device */
 }
 
-/* False: there are as many as there can be. */
-static bool mount_loops_start(void *arg)
+struct loops_helper {
+	struct loops *loops;
+	int cpu;
+};
+
+/* Stays where it is woken, but not where it works: what it starts would stay there, too. */
+static void *loops_help(void *arg)
 {
-	struct loops *loops = arg;
+	struct loops_helper helper = *(struct loops_helper *)arg;
+	struct front *front = helper.loops->front;
+	const struct ring_cpus *cpus = &atomic_load(&front->ring)->cpus;
+	struct aside_task *task;
+
+	free(arg);
+	ring_stay(helper.cpu);
+	while ((task = aside_help(front->asides, helper.cpu))) {
+		ring_roam(cpus);
+		aside_finish(front->asides, task);
+		ring_stay(helper.cpu);
+	}
+	atomic_fetch_sub(&helper.loops->running, 1);
+	eventfd_write(front->ready_fd, 1);
+	return NULL;
+}
+
+static bool loops_make(struct loops *loops, void *(*fn)(void *arg), void *arg)
+{
 	bool made = false;
 
 	GUARD(&loops->lock);
-	if (loops->n == ASIDE_LOOPS || atomic_load(&loops->ended))
+	if (loops->n == ARRAY_SIZE(loops->threads) || atomic_load(&loops->ended))
 		return false;
 	atomic_fetch_add(&loops->running, 1);
-	made = !pthread_create(&loops->threads[loops->n], NULL, loops_loop, loops);
+	made = !pthread_create(&loops->threads[loops->n], NULL, fn, arg);
 	if (made)
 		loops->n++;
 	else
 		atomic_fetch_sub(&loops->running, 1);
 	return made;
+}
+
+/* False: there are as many as there can be. */
+static bool mount_loops_start(void *arg, int cpu)
+{
+	struct loops *loops = arg;
+	struct loops_helper *helper;
+
+	if (cpu == ASIDE_READER)
+		return loops_make(loops, loops_loop, loops);
+	helper = malloc(sizeof(*helper));
+	if (!helper)
+		return false;
+	*helper = (struct loops_helper){ loops, cpu };
+	if (loops_make(loops, loops_help, helper))
+		return true;
+	free(helper);
+	return false;
 }
 
 static bool wait_for_init(struct loops *loops)
@@ -103,7 +146,7 @@ int loops_start(struct front *front, struct loops **ret)
 	/* the sizes of libfuse's buffers are settled by INIT: the others come after it */
 	for (int i = 0; i < LOOPS; i++) {
 		aside_arrive(front->asides);
-		if (!mount_loops_start(loops) || (!i && !wait_for_init(loops)))
+		if (!mount_loops_start(loops, ASIDE_READER) || (!i && !wait_for_init(loops)))
 			return -1;
 	}
 	asides_spawn(front->asides, mount_loops_start, loops);
@@ -117,6 +160,8 @@ bool loops_ended(struct loops *loops)
 
 void loops_end(struct loops *loops)
 {
+	struct ring *ring = atomic_load(&loops->front->ring);
+
 	fuse_session_exit(loops->front->session);
 	asides_end(loops->front->asides);
 	{
@@ -127,12 +172,14 @@ void loops_end(struct loops *loops)
 		struct pollfd wait = { .fd = loops->front->ready_fd, .events = POLLIN };
 
 		/* a signal that arrives before the read begins interrupts nothing */
-		for (int i = 0; i < loops->n; i++)
+		for (size_t i = 0; i < loops->n; i++)
 			pthread_kill(loops->threads[i], SIGUSR1);
 		poll(&wait, 1, 1);
 	}
-	for (int i = 0; i < loops->n; i++)
+	for (size_t i = 0; i < loops->n; i++)
 		pthread_join(loops->threads[i], NULL);
+	if (ring)
+		ring_end(ring);
 	asides_spawn(loops->front->asides, NULL, NULL);
 	pthread_mutex_destroy(&loops->lock);
 	free(loops);

@@ -12,6 +12,7 @@
 #include "core/enter.h"
 #include "core/parking.h"
 #include "core/reply.h"
+#include "loop/ring.h"
 #include "scope.h"
 
 #include <errno.h>
@@ -430,6 +431,29 @@ static struct kept_work *copy_work(const struct work *work)
 	return kept;
 }
 
+/* As run_kept, of one that was never parked. */
+static void run_handed(struct aside_task *task)
+{
+	struct kept_work *kept = kept_of(task);
+
+	work_rows[kept->work.type].fn(&kept->work, kept->work.aside);
+	parked_unref(&kept->parked);
+}
+
+static struct aside_task *hand_work(const struct aside_task *task)
+{
+	static const struct aside_class handed_class = { .run = run_handed };
+	const struct work *work = (const struct work *)task;
+	struct kept_work *kept = copy_work(work);
+
+	if (!kept) {
+		reply_errno(work->req, ENOMEM);
+		return NULL;
+	}
+	kept->work.task.class = &handed_class;
+	return &kept->work.task;
+}
+
 static struct aside_task *keep_work(const struct aside_task *task)
 {
 	static const struct aside_class kept_class = { .run = run_kept };
@@ -449,11 +473,25 @@ static struct aside_task *keep_work(const struct aside_task *task)
 	return NULL;
 }
 
+/* On a ring's thread: the work is another's. */
+static bool work_handed(struct work *work)
+{
+	struct front *front = front_of(work->req);
+	struct ring *ring = atomic_load(&front->ring);
+	int cpu = ring ? ring_here(ring) : -1;
+
+	if (cpu < 0)
+		return false;
+	aside_hand(front->asides, &work->task, cpu);
+	return true;
+}
+
 static void work_aside(struct work *work, const struct node_class *aside)
 {
 	static const struct aside_class work_aside_class = {
 		.run = work_run,
 		.keep = keep_work,
+		.copy = hand_work,
 		.answer = work_answer,
 	};
 	struct work_left left = { .answer = { .due = false } };
@@ -461,9 +499,11 @@ static void work_aside(struct work *work, const struct node_class *aside)
 					    work->bytes;
 
 	work->aside = aside;
-	work->left = &left;
 	work->task.class = &work_aside_class;
 	work->task.lane = aside->lane(front_of(work->req), work->node, what);
+	if (work_handed(work))
+		return;
+	work->left = &left;
 	aside_run(front_of(work->req)->asides, &work->task);
 	work->left = NULL;
 }

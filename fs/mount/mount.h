@@ -28,13 +28,6 @@ void daemon_detach(struct daemon *daemon);
 void daemon_end(struct daemon *daemon);
 
 /*
- * device.c: what passes between libfuse and the device.
- */
-
-/* Between fuse_session_mount and the loops. 0 or -errno. */
-int device_attach(struct fuse_session *session);
-
-/*
  * mount_options.c: argv of a mount → struct options. Unknown options are refused by name; words that
  * belong to mount(8) mean nothing to us; libfuse's own are handed on.
  */

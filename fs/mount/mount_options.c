@@ -39,6 +39,7 @@ enum option_id {
 	OPT_SPACES,
 	OPT_SKILLS,
 	OPT_XATTR,
+	OPT_IO_URING,
 	OPT_ALLOW_OTHER,
 	OPT_LIBFUSE, /* handed on as it is */
 	OPT_MOUNT8, /* means nothing to us */
@@ -67,6 +68,7 @@ static const struct mount_options_option_row rows[] = {
 	{ "spaces=", OPT_SPACES },
 	{ "skills=", OPT_SKILLS },
 	{ "xattr", OPT_XATTR },
+	{ "io_uring", OPT_IO_URING },
 	{ "allow_other", OPT_ALLOW_OTHER },
 
 	{ "allow_root", OPT_LIBFUSE },
@@ -299,6 +301,9 @@ static int mount_options_set(struct options *opt, const char *word, struct rye_e
 		return 0;
 	case OPT_XATTR:
 		opt->xattr = true;
+		return 0;
+	case OPT_IO_URING:
+		opt->io_uring = true;
 		return 0;
 	case OPT_ALLOW_OTHER:
 		opt->allow_other = true;

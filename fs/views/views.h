@@ -27,6 +27,8 @@ void catalogue_lookup(fuse_req_t req, enum tree_sort sort);
 struct front;
 struct text;
 
+/* How requests come, of stats.json: "on", "off", or why not by io_uring; a word that lasts. */
+const char *dot_uring(const struct front *front);
 const char *dot_name(size_t i); /* name of its i-th file; NULL behind the last */
 /* "1 204 items served, 3 refused (2 changed since signing, 1 unsigned); see ls -l" */
 void dot_summary(const struct rye_counts *counts, struct text *text);

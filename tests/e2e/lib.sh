@@ -11,7 +11,7 @@
 #   is TEXT GOT WANTED      two texts are the same
 #   like TEXT GOT REGEX     a text matches (grep -E)
 #   errno TEXT NAME CMD...  CMD fails and says the errno's text on stderr
-#   mount_rye [OPTION...]   mounts; options are words for -o
+#   mount_rye [OPTION...]   mounts; options are words for -o, behind those of RYE_TEST_MOUNT_OPTIONS
 #   umount_rye              ends the daemon; its exit status
 #   stat_of NAME            a counter of .ryefs/stats.json
 #   since NAME              how much it grew since the last `mark`
@@ -305,7 +305,7 @@ answers() {
 }
 
 mount_rye() {
-  local list="userspace=$U,system=$S" word
+  local list="userspace=$U,system=$S${RYE_TEST_MOUNT_OPTIONS:+,$RYE_TEST_MOUNT_OPTIONS}" word
   for word in "$@"; do
     list="$list,$word"
   done

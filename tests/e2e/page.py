@@ -119,6 +119,8 @@ class Place(harness.Case):
         if self.daemon:
             return
         options = "userspace=%s,system=%s:%s" % (self.user, BUNDLE, self.system)
+        if os.environ.get("RYE_TEST_MOUNT_OPTIONS"):
+            options += "," + os.environ["RYE_TEST_MOUNT_OPTIONS"]
         self.log = open(os.path.join(self.place, "log"), "w+", encoding="utf-8")
         self.addCleanup(self.log.close)
         self.daemon = subprocess.Popen([RYEFS, self.project, self.at, "-f", "-o", options],

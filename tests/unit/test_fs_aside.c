@@ -25,6 +25,8 @@ static struct {
 	pthread_mutex_t lock;
 	unsigned order[DEEDS], n; /* the lock's: numbers of the tasks that are over */
 	sem_t begun, over, kept, spawned, served;
+	pthread_t helper[DEEDS];
+	unsigned helpers;
 	_Atomic unsigned running, most;
 } desk = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -63,7 +65,7 @@ static void deed_answer(struct aside_task *task)
 	sem_post(&desk.served);
 }
 
-static bool spawn_none(void *arg)
+static bool spawn_none(void *arg, int cpu)
 {
 	sem_post(arg);
 	return true;
@@ -94,6 +96,7 @@ static int desk_open(void **state)
 	(void)state;
 	desk.n = 0;
 	desk.most = 0;
+	desk.helpers = 0;
 	sem_init(&desk.begun, 0, 0);
 	sem_init(&desk.over, 0, 0);
 	sem_init(&desk.kept, 0, 0);
@@ -108,6 +111,9 @@ static int desk_open(void **state)
 static int desk_close(void **state)
 {
 	(void)state;
+	asides_end(desk.asides);
+	for (unsigned i = 0; i < desk.helpers; i++)
+		pthread_join(desk.helper[i], NULL);
 	asides_free(desk.asides);
 	return 0;
 }
@@ -261,13 +267,114 @@ static void spare_threads_are_called(void **state)
 	assert_int_equal(desk.n, 4);
 }
 
+/* ---- of a ring's thread ---- */
+
+static void *desk_helper(void *arg)
+{
+	struct aside_task *task;
+
+	while ((task = aside_help(desk.asides, 3)))
+		aside_finish(desk.asides, task);
+	return NULL;
+}
+
+/* Of a processor; false: no thread can be had. */
+static bool spawn_helper(void *arg, int cpu)
+{
+	int n;
+
+	assert_int_equal(cpu, 3);
+	sem_getvalue(&desk.served, &n);
+	if (n)
+		return false;
+	sem_post(&desk.spawned);
+	return pthread_create(&desk.helper[desk.helpers++], NULL, desk_helper, NULL) == 0;
+}
+
+static struct aside_task *deed_copy(const struct aside_task *task)
+{
+	return (struct aside_task *)task;
+}
+
+static void deed_hand(unsigned i, enum aside_group group, uint64_t key, unsigned go)
+{
+	static const struct aside_class class = {
+		.run = deed_run,
+		.keep = deed_keep,
+		.copy = deed_copy,
+	};
+
+	desk.deed[i].task = (struct aside_task){ .class = &class, .lane = { group, key } };
+	desk.deed[i].number = i;
+	sem_init(&desk.deed[i].go, 0, go);
+	aside_hand(desk.asides, &desk.deed[i].task, 3);
+}
+
+static int spawned_helpers(void)
+{
+	int n;
+
+	sem_getvalue(&desk.spawned, &n);
+	return n;
+}
+
+/* What waits has helpers to itself, a lane still its places; handing over never waits. */
+static void what_a_ring_hands_over_is_run_by_others(void **state)
+{
+	asides_spawn(desk.asides, spawn_helper, NULL);
+	for (unsigned i = 0; i < 3; i++)
+		deed_hand(i, ASIDE_FILES, i, 0);
+	begun(3);
+	assert_int_equal(spawned_helpers(), 3);
+	/* the one place of a lane of words is taken: it is kept */
+	deed_hand(3, ASIDE_WORDS, 7, 0);
+	begun(1);
+	deed_hand(4, ASIDE_WORDS, 7, 0);
+	sem_wait(&desk.kept);
+	assert_int_equal(desk.most, 4);
+	/* and run on the thread that gives the place back */
+	sem_post(&desk.deed[3].go);
+	begun(1);
+	assert_int_equal(spawned_helpers(), 4);
+	for (unsigned i = 0; i < 5; i++)
+		sem_post(&desk.deed[i].go);
+	for (unsigned i = 0; i < 5; i++)
+		sem_wait(&desk.over);
+	/* helpers that are free are not made again: a turn each, as one frees itself only behind its deed */
+	for (unsigned i = 5; i < 12; i++) {
+		deed_hand(i, ASIDE_FILES, 1, 1);
+		begun(1);
+		sem_wait(&desk.over);
+	}
+	assert_in_range(spawned_helpers(), 4, 5);
+}
+
+/* Where no thread can be had, and after the end, the thread that has the request does it. */
+static void without_helpers_it_is_run_all_the_same(void **state)
+{
+	asides_spawn(desk.asides, spawn_helper, NULL);
+	sem_post(&desk.served);
+	for (unsigned i = 0; i < 3; i++) {
+		deed_hand(i, ASIDE_OWN, 1, 1);
+		assert_int_equal(desk.n, i + 1);
+		if (i == 1)
+			asides_end(desk.asides);
+	}
+	assert_int_equal(desk.helpers, 0);
+}
+
 int main(void)
 {
 #define CASE(fn) cmocka_unit_test_setup_teardown(fn, desk_open, desk_close)
 	const struct CMUnitTest cases[] = {
-		CASE(one_by_one_in_order),	CASE(lanes_are_apart),
-		CASE(a_reader_is_left),		CASE(what_is_dropped_never_runs),
-		CASE(spare_threads_are_called), CASE(an_answer_comes_behind_the_place),
+		CASE(one_by_one_in_order),
+		CASE(lanes_are_apart),
+		CASE(a_reader_is_left),
+		CASE(what_is_dropped_never_runs),
+		CASE(spare_threads_are_called),
+		CASE(an_answer_comes_behind_the_place),
+		CASE(what_a_ring_hands_over_is_run_by_others),
+		CASE(without_helpers_it_is_run_all_the_same),
 	};
 
 	return cmocka_run_group_tests(cases, NULL, NULL);

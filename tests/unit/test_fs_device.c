@@ -6,7 +6,7 @@
 #include "rye_test.h"
 
 #include "core/front.h"
-#include "mount/mount.h"
+#include "loop/loop.h"
 #include "scope.h"
 
 #include <errno.h>

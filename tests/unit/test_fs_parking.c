@@ -29,7 +29,7 @@ static struct {
 	struct parking *parking;
 	struct fuse_req req[4];
 	struct guest *guest[4];
-	_Atomic bool ended[4]; /* by number: what /proc says */
+	_Atomic bool ended[4], signalled[4]; /* by number: what /proc says */
 	_Atomic unsigned looks, woken[4], done;
 	_Atomic int why[4];
 	_Atomic int64_t looked_ns; /* the last look */
@@ -40,6 +40,7 @@ static struct {
 const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req);
 void __wrap_fuse_req_interrupt_func(fuse_req_t req, fuse_interrupt_func_t fn, void *arg);
 bool __wrap_proc_interrupted(pid_t tid);
+bool __wrap_proc_signalled(pid_t tid);
 
 const struct fuse_ctx *__wrap_fuse_req_ctx(fuse_req_t req)
 {
@@ -75,6 +76,12 @@ bool __wrap_proc_interrupted(pid_t tid)
 	lot.looked_ns = clock_ns();
 	lot.looks++;
 	return lot.ended[tid];
+}
+
+bool __wrap_proc_signalled(pid_t tid)
+{
+	check_unlocked();
+	return lot.signalled[tid];
 }
 
 static void wake(struct parked *parked, enum parked_why why)
@@ -213,6 +220,31 @@ static void interrupted_before(void **state)
 	leave(0);
 }
 
+/* Where the kernel does not tell of a signal that was there before, each is looked at: once, or again
+ * and again if there is one that may be followed by another. */
+static void looks_once(void **state)
+{
+	unsigned looks;
+
+	parking_look_once(lot.parking);
+	lot.signalled[1] = true;
+	lot.ended[2] = true;
+	for (unsigned i = 0; i < 3; i++)
+		parking_wait(&arrive(i, NULL)->parked, PARKED_NEVER);
+	assert_true(SOON(lot.woken[2], 500));
+	assert_int_equal(lot.why[2], PARKED_ENDED);
+	assert_int_equal(lot.woken[0] + lot.woken[1], 0);
+	assert_true(SOON(lot.looks == 4, 500));
+	lot.ended[0] = true;
+	lot.ended[1] = true;
+	assert_true(SOON(lot.woken[1], 500));
+	looks = lot.looks;
+	assert_false(SOON(lot.looks > looks, 150));
+	assert_int_equal(lot.woken[0], 0);
+	for (unsigned i = 0; i < 3; i++)
+		leave(i);
+}
+
 static void one_takes(void **state)
 {
 	int owner, other;
@@ -260,7 +292,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(due),	 CASE(ended),  CASE(looks_again), CASE(interrupted_before),
-		CASE(one_takes), CASE(closed),
+		CASE(one_takes), CASE(closed), CASE(looks_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -169,4 +169,5 @@ void machine_check(struct findings *findings)
 	check_watches(findings);
 	check_environment(findings);
 	mounts_each(check_mount, findings);
+	rings_check(findings);
 }

@@ -5,7 +5,6 @@
  */
 #include "cli/cli.h"
 
-#include "base/io.h"
 #include "clock.h"
 #include "connection.h"
 #include "mountinfo.h"
@@ -17,7 +16,6 @@
 #include <unistd.h>
 
 #define LIST_PATIENCE_MS 1000
-#define LIST_STATS_MAX 65536
 
 static int list_add(void *arg, const struct mountinfo *mount)
 {
@@ -35,14 +33,9 @@ static int list_add(void *arg, const struct mountinfo *mount)
 /* What the daemon tells of itself. */
 static void list_ask(json_t *row)
 {
-	auto_close int root = open(json_str(row, "place"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	auto_blob struct rye_blob *blob = NULL;
-	auto_json json_t *stats = NULL;
+	auto_json json_t *stats = mounts_stats(json_str(row, "place"));
 	char since[24];
 
-	if (root < 0 || io_read_at(root, ".ryefs/stats.json", LIST_STATS_MAX, &blob) < 0)
-		return;
-	stats = json_loadb(blob->data, blob->len, 0, NULL);
 	if (!stats)
 		return;
 	clock_stamp(time(NULL) - (time_t)json_int(stats, "uptime_s", 0), since);

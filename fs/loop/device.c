@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * device.c - what passes between libfuse and /dev/fuse.
+ *
+ * Owns two bits of the answer to INIT, which is the first that any thread writes. libfuse has a
+ * capability for lookups of one directory side by side and never tells the kernel so (3.14): then one
+ * lookup that is parked, a search's, holds the directory's lock, and every other lookup in it waits
+ * without being sent. And of rings it knows nothing (3.14). The bits are added there, if the answer has
+ * the form that is known: what another libfuse writes goes as it is, and the session says so
+ * (test_fs_device.c). An answer to a request that a ring has brought goes there. No lock.
+ */
+#include "core/parking.h"
+#include "loop/ring.h"
+
+#include "scope.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* FUSE_DEFAULT_MAX_PAGES_PER_REQ (fs/fuse/fuse_i.h), unless the answer to INIT says more */
+#define DEVICE_PAGES 32
+
+static bool is_answer(const struct iovec *iov)
+{
+	const struct fuse_out_header *head = iov[0].iov_base;
+
+	return head->unique != 0;
+}
+
+/* The form in which flags lie where they are looked for; else nothing is known of the bytes. */
+static bool is_init(const struct iovec *iov, int count, struct fuse_init_out *ret)
+{
+	const struct fuse_out_header *head = iov[0].iov_base;
+
+	if (count != 2 || iov[0].iov_len != sizeof(*head) || iov[1].iov_len != sizeof(*ret))
+		return false;
+	memcpy(ret, iov[1].iov_base, sizeof(*ret));
+	return !head->error && ret->major == FUSE_KERNEL_VERSION;
+}
+
+/* ---- the ring ---- */
+
+/* Is it INIT, of a kernel that offers rings? */
+static bool device_offers_ring(const char *buf, size_t len)
+{
+	struct fuse_in_header head;
+	struct fuse_init_in init;
+
+	if (len < sizeof(head) + sizeof(init))
+		return false;
+	memcpy(&head, buf, sizeof(head));
+	memcpy(&init, buf + sizeof(head), sizeof(init));
+	return head.opcode == FUSE_INIT && init.flags & FUSE_INIT_EXT &&
+	       init.flags2 & RING_INIT_FLAGS2;
+}
+
+/* fuse_uring_create: the longest of what a message may be, by the answer to INIT. */
+static size_t device_largest(const struct fuse_init_out *init)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), largest = FUSE_MIN_READ_BUFFER;
+	size_t pages = init->flags & FUSE_MAX_PAGES && init->max_pages > DEVICE_PAGES ?
+			       init->max_pages :
+			       DEVICE_PAGES;
+
+	if (largest < init->max_write)
+		largest = init->max_write;
+	if (largest < pages * page)
+		largest = pages * page;
+	return (largest + page - 1) / page * page;
+}
+
+/* NULL: the mount goes on without. */
+static struct ring *device_ring(struct front *front, struct fuse_init_out *init)
+{
+	struct ring *ring = NULL;
+	int r;
+
+	if (front->uring == URING_OFF || front->uring == URING_NONE)
+		return NULL;
+	r = ring_open(front, device_largest(init), &ring);
+	if (r) {
+		front->uring = r == -EPERM || r == -ENOSYS ? URING_DENIED : URING_FAILED;
+		return NULL;
+	}
+	init->flags |= FUSE_INIT_EXT;
+	init->flags2 |= RING_INIT_FLAGS2;
+	/* answers may come before this function returns */
+	atomic_store(&front->ring, ring);
+	return ring;
+}
+
+static ssize_t device_init(struct front *front, int fd, struct fuse_out_header *head,
+			   struct fuse_init_out *init)
+{
+	struct iovec iov[] = { { head, sizeof(*head) }, { init, sizeof(*init) } };
+	struct ring *ring = device_ring(front, init);
+	ssize_t n;
+
+	if (front->parallel_lookups)
+		init->flags |= FUSE_PARALLEL_DIROPS;
+	n = writev(fd, iov, ARRAY_SIZE(iov));
+	if (!ring)
+		return n;
+	if (n > 0 && ring_begin(ring) == 0) {
+		parking_look_once(front->parking);
+		front->uring = URING_ON;
+	} else {
+		front->uring = URING_FAILED;
+	}
+	return n;
+}
+
+/* ---- what libfuse calls ---- */
+
+static ssize_t device_writev(int fd, struct iovec *iov, int count, void *userdata)
+{
+	struct front *front = userdata;
+	struct ring *ring = atomic_load(&front->ring);
+	struct fuse_init_out init;
+	ssize_t n = 0;
+
+	/* a notification may come before it */
+	if (atomic_load(&front->init_told) || !is_answer(iov)) {
+		if (ring && !is_answer(iov))
+			ring_flush(ring);
+		if (!ring || !is_answer(iov) || !ring_answer(ring, iov, count))
+			return writev(fd, iov, count);
+		for (int i = 0; i < count; i++)
+			n += (ssize_t)iov[i].iov_len;
+		return n;
+	}
+	atomic_store(&front->init_told, true);
+	if (is_init(iov, count, &init))
+		return device_init(front, fd, iov[0].iov_base, &init);
+	if (front->parallel_lookups)
+		atomic_store(&front->lookups_alone, true);
+	return writev(fd, iov, count);
+}
+
+static ssize_t device_read(int fd, void *buf, size_t len, void *userdata)
+{
+	struct front *front = userdata;
+	ssize_t n = read(fd, buf, len);
+
+	if (n > 0 && !atomic_load(&front->init_told) && front->uring == URING_NONE &&
+	    device_offers_ring(buf, (size_t)n))
+		front->uring = URING_OFFERED;
+	return n;
+}
+
+int device_attach(struct fuse_session *session)
+{
+	/* without splice: libfuse copies, as it does by default */
+	static const struct fuse_custom_io io = {
+		.writev = device_writev,
+		.read = device_read,
+	};
+
+	return fuse_session_custom_io(session, &io, fuse_session_fd(session));
+}

@@ -1,0 +1,170 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# ring.sh: FUSE over io_uring (-o io_uring): used where the kernel offers it and /dev/fuse where not;
+# big messages, many that wait, signals that were there before the request, kills and unmounts. The
+# kernel's parameter is Y only while a mount begins. RYE_ROUNDS: how often the daemon is killed (4).
+. "$(dirname "$0")/fixture.sh"
+MAY=/sys/module/fuse/parameters/enable_uring
+DENIED=/proc/sys/kernel/io_uring_disabled
+ROUNDS=${RYE_ROUNDS:-4}
+allow 'io_uring is not used|left over|killed'
+
+fx_spaces
+fx_python "$P" t/where <<'CODE'
+CONFIG_SCHEMA = {"type": "object", "properties": {}}
+def execute(params, project_path):
+    import os
+    return {"success": True, "data": sorted(os.sched_getaffinity(0))}
+CODE
+fx_sign "$P" tool:t/where
+
+# with FILE VALUE CMD...: the kernel's setting is so for as long as CMD runs
+with() {
+  local file=$1 was rc
+  read -r was <"$file"
+  echo "$2" >"$file" || return
+  AT_END="echo $was >$file; $AT_END"
+  "${@:3}"
+  rc=$?
+  echo "$was" >"$file"
+  AT_END=${AT_END#*; }
+  return "$rc"
+}
+told() { jq -r .io_uring "$M/.ryefs/stats.json"; }
+# asks PROGRAM...: on each processor, in the time in which a mount answers
+asks() {
+  local cpu
+  for cpu in $(seq 0 $(($(nproc --all) - 1))); do
+    timeout 20 taskset -c "$cpu" "$@" || return
+  done
+}
+
+# ---- where it cannot be had ----
+
+mount_rye
+is "it is off unless asked for" "$(told)" off
+umount_rye
+if [ ! -w "$MAY" ]; then
+  mount_rye io_uring
+  is "a kernel that has none: the mount answers" "$(told)" "this kernel does not offer it"
+  without "over io_uring" "$MAY is not there, or not to be set"
+  finish
+fi
+read -r WAS <"$MAY"
+with "$MAY" N mount_rye io_uring
+scanned
+is "not offered: the mount answers, and says so" "$(told)" "fuse.enable_uring is N"
+is "the log says it once" "$(grep -c 'io_uring is not used' "$M/.ryefs/log")" 1
+like "doctor says what root does" "$(cd "$P" && "$RYEFS" doctor 2>&1)" 'echo Y > /sys/module/fuse/parameters/enable_uring'
+umount_rye
+if [ -w "$DENIED" ]; then
+  with "$DENIED" 2 with "$MAY" Y mount_rye io_uring
+  is "not allowed: the mount answers" "$(told)" "io_uring is not allowed here"
+  ok "and serves" grep -q . "$M/README.md"
+  umount_rye
+else
+  without "io_uring_disabled" "$DENIED is not to be set"
+fi
+
+# ---- where it can ----
+
+with "$MAY" Y mount_rye io_uring jobs=2
+scanned
+is "it is used" "$(told)" on
+is "and the parameter is as it was" "$(cat "$MAY")" "$WAS"
+ok "each processor's queue answers" asks ls -R "$M/tools"
+lacks "doctor has nothing to say of it" "$(cd "$P" && "$RYEFS" doctor 2>&1)" io_uring
+like "a run of one starts where the daemon may" "$(converse "$M/tools/t/where/run")" "$(jq -cn --argjson n "$(nproc)" '[range($n)]')"
+
+head -c 3000001 /dev/urandom >"$T/big"
+ok "big writes" cp "$T/big" "$M/spaces/project/knowledge/big"
+same_file "arrive" "$P/.ai/knowledge/big" "$T/big"
+# by another name, so that the kernel has none of its pages
+mv "$P/.ai/knowledge/big" "$P/.ai/knowledge/bigger"
+same_file "and big reads" "$M/spaces/project/knowledge/bigger" "$T/big"
+rm "$M/spaces/project/knowledge/bigger"
+is "names of 255 bytes" "$(printf 'x%.0s' {1..255} | { read -r n; echo 1 >"$M/spaces/project/knowledge/$n" && cat "$P/.ai/knowledge/$n"; })" 1
+
+# parked CPU N: so many writers of one processor wait, in one process
+parked() {
+  exec taskset -c "$1" "$PY" - "$M/tools/rye/bash/run" "$2" "sleep 60.$$" <<'CODE'
+import json, os, sys, threading
+path, n, command = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+def write():
+    fd = os.open(path, os.O_RDWR)
+    try:
+        os.write(fd, json.dumps({"command": command}).encode())
+    except OSError:
+        pass
+for _ in range(n):
+    threading.Thread(target=write, daemon=True).start()
+threading.Event().wait()
+CODE
+}
+# Of the daemon: how many calls wait.
+waits() { [ "$(grep -l request_wait_answer "/proc/$1/task/"*/wchan | wc -l)" -ge "$2" ]; }
+beside parked parked 0 80
+crowd=$BESIDE
+ok "80 requests of one processor wait, of a queue of 32" until_true waits "$crowd" 80
+ok "and all processors are answered" asks cat "$M/.ryefs/version"
+ok "by looks that wait for nothing" asks sh -c "ls '$M/tools/rye' && cat '$M/README.md'"
+kill -9 $crowd
+ok "killed, all are gone" until_true eval '! kill -0 $crowd'
+ok "and the next ones answer" asks cat "$M/.ryefs/version"
+like "calls, too" "$(converse "$M/tools/t/where/run")" success
+
+# A signal while the daemon has not fetched the request yet: it is stopped meanwhile.
+cat >"$T/early.py" <<'CODE'
+import json, os, signal, subprocess, sys, time
+daemon, path, command, rounds = int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
+writer = "import os, sys; fd = os.open(sys.argv[1], os.O_RDWR); print(flush=True); sys.stdin.readline(); os.write(fd, sys.argv[2].encode())"
+def until(what):
+    end = time.monotonic() + 20
+    while not what():
+        if time.monotonic() > end:
+            sys.exit("waited in vain")
+        time.sleep(0.005)
+for i in range(rounds):
+    with subprocess.Popen([sys.executable, "-c", writer, path, json.dumps({"command": command})], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as p:
+        p.stdout.readline()
+        os.kill(daemon, signal.SIGSTOP)
+        until(lambda: all(open(f"/proc/{daemon}/task/{t}/stat").read().rpartition(")")[2].split()[0] == "T" for t in os.listdir(f"/proc/{daemon}/task")))
+        p.stdin.write(b"\n")
+        p.stdin.flush()
+        until(lambda: open(f"/proc/{p.pid}/wchan").read() == "request_wait_answer")
+        p.send_signal([signal.SIGTERM, signal.SIGINT, signal.SIGKILL][i % 3])
+        os.kill(daemon, signal.SIGCONT)
+        p.wait(20)
+CODE
+at_end 'kill -CONT $DAEMON 2>/dev/null'
+ok "signals that came before the request end it" timeout 100 "$PY" "$T/early.py" "$DAEMON" "$M/tools/rye/bash/run" "sleep 61.$$" 6
+timeout -s INT -k 20 1 bash -c "echo '{\"command\":\"sleep 62.$$\"}' >'$M/tools/rye/bash/run'; exit 0"
+is "as do later ones" $? 124
+ok "nothing is left of their runs" until_true sh -c "! pgrep -f 'sleep 6[0-2][.]$$'"
+ok "FORGET comes" eval '[ "$(stat_of forget)" -gt 0 ] || { rm -r "$M/spaces/project/knowledge/"x*; until_true eval '\''[ "$(stat_of forget)" -gt 0 ]'\''; }'
+
+# ---- ends ----
+
+daemon=$DAEMON
+ok "an unmount ends it" umount_rye
+not_ok "and all of its threads" test -e "/proc/$daemon"
+
+killed() {
+  local i
+  for ((i = 0; i < ROUNDS; i++)); do
+    with "$MAY" Y mount_rye io_uring
+    [ "$(told)" = on ] || return
+    beside "writers$i" parked $((i % 2)) 5
+    until_true waits "$BESIDE" 5 || return
+    kill -9 "$DAEMON"
+    wait "$DAEMON" 2>/dev/null
+    DAEMON=
+    timeout 20 ls "$M" 2>&1 | grep -qE 'not connected|aborted' || return
+    kill -9 "$BESIDE"
+    until_true unmounted || return
+  done
+}
+ok "kill -9 with requests in flight: none hangs, the next mount works ($ROUNDS)" killed
+with "$MAY" Y mount_rye io_uring
+is "at last" "$(told)" on
+finish
