@@ -184,6 +184,13 @@ static void unqueue(struct asides *asides, struct aside_task *task)
 	task->queued = false;
 }
 
+/* Lock held. */
+static void queue_task(struct asides *asides, struct aside_task *task)
+{
+	TAILQ_INSERT_TAIL(&asides->groups[task->lane.group].queue, task, link);
+	task->queued = true;
+}
+
 /* The task's place is given back; a kept task that has it now, or NULL: this thread has none, and is one
  * at the device again if it was. */
 static struct aside_task *next_task(struct asides *asides, const struct aside_lane *lane,
@@ -224,8 +231,7 @@ static bool aside_keep(struct asides *asides, struct aside_task *task, bool *ret
 	GUARD(&asides->lock);
 	if (step_aside(asides, &task->lane, ret_make))
 		return true;
-	TAILQ_INSERT_TAIL(&asides->groups[task->lane.group].queue, task, link);
-	task->queued = true;
+	queue_task(asides, task);
 	return false;
 }
 
@@ -344,8 +350,7 @@ static bool place_or_queue(struct asides *asides, struct aside_task *task)
 	GUARD(&asides->lock);
 	if (aside_take(asides, &task->lane))
 		return true;
-	TAILQ_INSERT_TAIL(&asides->groups[task->lane.group].queue, task, link);
-	task->queued = true;
+	queue_task(asides, task);
 	return false;
 }
 

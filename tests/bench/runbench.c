@@ -17,6 +17,9 @@
  *   graph-process  a step of one whose steps run bench/true
  *   …-idle     held, open and process with a pause before each call, when all processors sleep
  *   search     the listing of a query that was not asked before
+ *   mcp        a tool of an MCP server that answers at once, by open, write, close
+ *   control    stat of a control file
+ *   found      stat of what a query has found
  *   trip-KIND  one bare request (trip.c), idle-KIND the same after a pause
  *   per-…      not a time: the requests of one such call, its share of what opens and closes too
  *
@@ -39,6 +42,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -137,6 +141,51 @@ static void run_node(const char *mount)
 
 	send_message(fd, "tools/bench/js/run");
 	close(fd);
+}
+
+static void run_mcp(const char *mount)
+{
+	int fd = open_run(mount, "tools/mcp/peer/echo");
+
+	send_message(fd, "tools/mcp/peer/echo/run");
+	close(fd);
+}
+
+static void stat_below(const char *mount, const char *item)
+{
+	char path[2 * PATH_SIZE];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%s", mount, item);
+	if (lstat(path, &st))
+		bench_die(path);
+}
+
+static void stat_control(const char *mount)
+{
+	stat_below(mount, "knowledge/bench/noop/run");
+}
+
+/* The first that a query has found; its name is looked up once. */
+static void stat_found(const char *mount)
+{
+	static char item[512], of[PATH_SIZE];
+	const struct dirent *entry;
+	char path[PATH_SIZE];
+	DIR *dir;
+
+	if (strcmp(of, mount)) {
+		snprintf(path, sizeof(path), "%s/search/noop", mount);
+		dir = opendir(path);
+		while (dir && (entry = readdir(dir)))
+			if (entry->d_name[0] != '.')
+				snprintf(item, sizeof(item), "search/noop/%s", entry->d_name);
+		if (!dir || !*item)
+			bench_die(path);
+		closedir(dir);
+		snprintf(of, sizeof(of), "%s", mount);
+	}
+	stat_below(mount, item);
 }
 
 static void spawn(char *const argv[])
@@ -303,6 +352,9 @@ static const struct sample samples[] = {
 	{ .name = "open-idle", .once = open_noop, .pause_us = IDLE_US, .share = 4 },
 	{ .name = "process-idle", .once = run_process, .pause_us = IDLE_US, .share = 4 },
 	{ .name = "search", .once = run_search, .share = 40 },
+	{ .name = "mcp", .once = run_mcp, .item = "tools/mcp/peer/echo", .share = 4 },
+	{ .name = "control", .once = stat_control, .share = 1 },
+	{ .name = "found", .once = stat_found, .share = 1 },
 	{ .name = "pingpong", .many = pingpong_many, .native = true, .share = 1 },
 	{ .name = "pingpong-apart",
 	  .many = pingpong_many,

@@ -18,9 +18,11 @@ def execute(params, project_path):
 CODE
 fx_sign "$P" tool:t/where
 
-# with FILE VALUE CMD...: the kernel's setting is so for as long as CMD runs
+# with FILE VALUE CMD...: the kernel's setting is so for as long as CMD runs; it is one test's at a time
 with() {
-  local file=$1 was rc
+  local file=$1 was rc lock
+  exec {lock}<"$file"
+  flock "$lock"
   read -r was <"$file"
   echo "$2" >"$file" || return
   AT_END="echo $was >$file; $AT_END"
@@ -28,6 +30,9 @@ with() {
   rc=$?
   echo "$was" >"$file"
   AT_END=${AT_END#*; }
+  # what CMD has started has the descriptor, too
+  flock -u "$lock"
+  exec {lock}<&-
   return "$rc"
 }
 told() { jq -r .io_uring "$M/.ryefs/stats.json"; }
