@@ -57,6 +57,7 @@ static inline void stats_count(struct stats *stats, enum stat_op op)
 enum front_uring {
 	URING_OFF, /* not asked for */
 	URING_NONE, /* the kernel does not offer it */
+	URING_SHUT, /* … and could: root has not said so */
 	URING_OFFERED, /* … does; until it is on */
 	URING_ON,
 	URING_DENIED, /* this process may have no ring at all */

@@ -40,18 +40,28 @@ static bool is_init(const struct iovec *iov, int count, struct fuse_init_out *re
 
 /* ---- the ring ---- */
 
-/* Is it INIT, of a kernel that offers rings? */
-static bool device_offers_ring(const char *buf, size_t len)
+/* The kernel could offer rings and is not to: root has not said so (docs/kernel.md). */
+static bool ring_is_shut(void)
+{
+	auto_file FILE *file = fopen("/sys/module/fuse/parameters/enable_uring", "re");
+
+	return file && fgetc(file) == 'N';
+}
+
+/* Of INIT: does the kernel offer rings? */
+static enum front_uring device_offer(const char *buf, size_t len)
 {
 	struct fuse_in_header head;
 	struct fuse_init_in init;
 
 	if (len < sizeof(head) + sizeof(init))
-		return false;
+		return URING_NONE;
 	memcpy(&head, buf, sizeof(head));
 	memcpy(&init, buf + sizeof(head), sizeof(init));
-	return head.opcode == FUSE_INIT && init.flags & FUSE_INIT_EXT &&
-	       init.flags2 & RING_INIT_FLAGS2;
+	if (head.opcode == FUSE_INIT && init.flags & FUSE_INIT_EXT &&
+	    init.flags2 & RING_INIT_FLAGS2)
+		return URING_OFFERED;
+	return ring_is_shut() ? URING_SHUT : URING_NONE;
 }
 
 /* fuse_uring_create: the longest of what a message may be, by the answer to INIT. */
@@ -75,7 +85,7 @@ static struct ring *device_ring(struct front *front, struct fuse_init_out *init)
 	struct ring *ring = NULL;
 	int r;
 
-	if (front->uring == URING_OFF || front->uring == URING_NONE)
+	if (front->uring != URING_OFFERED)
 		return NULL;
 	r = ring_open(front, device_largest(init), &ring);
 	if (r) {
@@ -142,9 +152,9 @@ static ssize_t device_read(int fd, void *buf, size_t len, void *userdata)
 	struct front *front = userdata;
 	ssize_t n = read(fd, buf, len);
 
-	if (n > 0 && !atomic_load(&front->init_told) && front->uring == URING_NONE &&
-	    device_offers_ring(buf, (size_t)n))
-		front->uring = URING_OFFERED;
+	/* the first that is read is INIT */
+	if (n > 0 && !atomic_load(&front->init_told) && front->uring == URING_NONE)
+		front->uring = device_offer(buf, (size_t)n);
 	return n;
 }
 

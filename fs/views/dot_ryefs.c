@@ -291,27 +291,19 @@ static const char *const counter_names[] = {
 _Static_assert(sizeof(counter_names) / sizeof(counter_names[0]) == STAT__MAX,
 	       "one name per counter");
 
-/* The kernel could and is not to: root has not said so (docs/kernel.md). */
-static bool uring_is_shut(void)
-{
-	auto_file FILE *file = fopen("/sys/module/fuse/parameters/enable_uring", "re");
-
-	return file && fgetc(file) == 'N';
-}
-
 const char *dot_uring(const struct front *front)
 {
 	static const char *const words[URING__MAX] = {
 		[URING_OFF] = "off",
 		[URING_NONE] = "this kernel does not offer it",
+		[URING_SHUT] = "fuse.enable_uring is N",
 		[URING_OFFERED] = "libfuse begins a mount in a way that is not known here",
 		[URING_ON] = "on",
 		[URING_DENIED] = "io_uring is not allowed here",
 		[URING_FAILED] = "the kernel did not take it",
 	};
-	enum front_uring uring = atomic_load(&front->uring);
 
-	return uring == URING_NONE && uring_is_shut() ? "fuse.enable_uring is N" : words[uring];
+	return words[atomic_load(&front->uring)];
 }
 
 static struct rye_blob *stats(struct front *front)
