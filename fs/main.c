@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -84,6 +85,9 @@ static int main_mount(int argc, char **argv)
 	struct rye_err err = { 0 };
 	int status = 2;
 
+	/* started as /proc/self/exe */
+	if (strcmp(argv[1], AGAIN_WORD) == 0)
+		prctl(PR_SET_NAME, "ryefs");
 	mallopt(M_MMAP_THRESHOLD, BIG_ALLOCATION);
 	mallopt(M_ARENA_MAX, ARENAS);
 	if (options_parse(argc, argv, &opt, &err))
@@ -106,7 +110,7 @@ static bool is_mount(int argc, char **argv)
 		return false;
 	if (rye_cli_early(argc, argv))
 		return false;
-	if (strcmp(argv[1], "mount") == 0 || argv[1][0] == '-')
+	if (strcmp(argv[1], "mount") == 0 || strcmp(argv[1], AGAIN_WORD) == 0 || argv[1][0] == '-')
 		return true;
 	return argc > 2 && (strchr(argv[1], '/') || access(argv[1], F_OK) == 0);
 }

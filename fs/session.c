@@ -36,6 +36,7 @@ struct session {
 	struct daemon *daemon;
 	struct loops *loops;
 	struct watchdog *watchdog;
+	struct handover *handover; /* NULL: when this daemon dies it is not mounted again */
 	int signals; /* signalfd */
 	int64_t began_ms; /* when the mount answered */
 	bool summed_up;
@@ -193,7 +194,7 @@ static void session_linger(struct session *s)
 static int session(struct session *s, struct rye_err *err)
 {
 	struct front *front = s->front;
-	int r = session_parts_open(front, s->daemon, err);
+	int r = session_parts_open(front, s->handover, err);
 	bool asked;
 
 	/* The kernel has applied the calling process's umask already. The engine has read ours
@@ -203,11 +204,14 @@ static int session(struct session *s, struct rye_err *err)
 		r = session_begin(s, err);
 	if (r == 0) {
 		s->began_ms = clock_ms();
+		rye_death_forget(front->opt->mountpoint);
 		sum_up(s);
 		asked = session_serve(s);
 		daemon_ready(s->daemon);
-		if (asked)
+		if (asked) {
+			watchdog_ending(s->watchdog);
 			session_detach(s);
+		}
 	}
 	session_stop_notices(front);
 	if (s->loops)
@@ -223,27 +227,40 @@ int session_run(struct options *opt)
 	struct front front = { .opt = opt, .uid = geteuid(), .gid = getegid(), .ready_fd = -1 };
 	struct session s = { .front = &front, .signals = -1 };
 	struct rye_err err = { 0 };
+	bool again = opt->again_fd >= 0;
 	int status, r;
 
-	if (mountpoint_prepare(opt, &err)) {
-		fprintf(stderr, "ryefs: %s\n", err.msg);
+	if (again_wanted(opt))
+		s.handover = handover_open(opt->again_fd);
+	if (again && !s.handover) {
+		fprintf(stderr, "ryefs: " AGAIN_WORD " is said by the watchdog of a mount alone\n");
 		return 1;
 	}
-	status = daemon_start(!opt->foreground, &s.daemon);
+	if (mountpoint_prepare(opt, &err)) {
+		fprintf(stderr, "ryefs: %s\n", err.msg);
+		again_failed(opt, s.handover, &err);
+		handover_close(s.handover);
+		return 1;
+	}
+	/* a watchdog is in the background already */
+	status = daemon_start(!opt->foreground && !again, &s.daemon);
 	if (status >= 0)
 		return status;
-	s.watchdog = watchdog_start();
+	s.watchdog = watchdog_start(opt, s.handover);
 	raise_files();
 	block_signals(&s);
 	clock_gettime(CLOCK_REALTIME, &front.started);
 	front.ready_fd = eventfd(0, EFD_CLOEXEC);
 	front.uring = opt->io_uring ? URING_NONE : URING_OFF;
 	r = session(&s, &err);
-	if (r)
+	if (r) {
 		fprintf(stderr, "ryefs: %s\n", err.msg);
+		again_failed(opt, s.handover, &err);
+	}
 	daemon_end(s.daemon);
 	watchdog_end(s.watchdog);
 	close(s.signals);
 	close(front.ready_fd);
+	handover_close(s.handover);
 	return r ? 1 : 0;
 }

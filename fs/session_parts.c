@@ -10,6 +10,7 @@
 
 #include "caller/caller.h"
 #include "change.h"
+#include "clock.h"
 #include "core/listing.h"
 #include "core/notify.h"
 #include "core/page.h"
@@ -132,7 +133,30 @@ static int part_failed(struct rye_err *err, int sys, const char *part)
 	return -(int)RYE_IO;
 }
 
-int session_parts_open(struct front *front, struct daemon *daemon, struct rye_err *err)
+/* What the daemon before this one died of, and its last words; from here on ours are handover, too. */
+static void tell_before(struct front *front, struct handover *handover)
+{
+	const char *line = handover_before(handover);
+	char text[1024], at[24];
+
+	front->death = *handover_death(handover);
+	if (front->death.times) {
+		clock_stamp(front->death.at_s, at);
+		snprintf(text, sizeof(text),
+			 "the daemon before this one %s, at %s; mounted again, time %d; what "
+			 "it ran has ended%s",
+			 front->death.why, at, front->death.times,
+			 *line ? "; its last words:" : ", and it had said nothing");
+		journal_log(front->journal, RYE_LOG_WARN, "mount", text);
+	}
+	for (; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		snprintf(text, sizeof(text), "| %.*s", (int)strcspn(line, "\n"), line);
+		journal_log(front->journal, RYE_LOG_INFO, "mount", text);
+	}
+	journal_copy(front->journal, handover_line, handover);
+}
+
+int session_parts_open(struct front *front, struct handover *handover, struct rye_err *err)
 {
 	struct rye_options options = front->opt->engine;
 	const char *part = "";
@@ -144,6 +168,8 @@ int session_parts_open(struct front *front, struct daemon *daemon, struct rye_er
 		r = journal_open(&(struct journal_how){ .name = "changes" }, &front->changes);
 	if (r)
 		return part_failed(err, -r, ".ryefs/log");
+	if (handover)
+		tell_before(front, handover);
 	options.log = journal_log;
 	options.log_arg = front->journal;
 	if (rye_open(&options, &front->rye, err))
@@ -191,8 +217,12 @@ int session_mount(struct front *front, struct rye_err *err)
 	if (!front->session)
 		return session_fail(err, "libfuse refuses the options");
 	rye_watch(front->rye, change_seen, front);
-	if (fuse_session_mount(front->session, front->opt->mountpoint))
+	if (front->opt->dead_fd >= 0) {
+		if (beneath_mount(front->session, front->opt, err))
+			return -(int)err->code;
+	} else if (fuse_session_mount(front->session, front->opt->mountpoint)) {
 		return mountpoint_failed(front->opt, err);
+	}
 	if (device_attach(front->session))
 		return session_fail(err, "out of memory");
 	journal_bind(front->journal, front);
@@ -225,7 +255,11 @@ void session_unmount(struct front *front)
 	if (front->changes)
 		journal_bind(front->changes, NULL);
 	session_stop_parked(front);
-	if (front->session)
+	if (!front->session)
+		return;
+	if (front->opt->dead_fd >= 0)
+		beneath_unmount(front->session, front->opt);
+	else
 		fuse_session_unmount(front->session);
 }
 

@@ -5,11 +5,12 @@
 
 #include "loop/loop.h"
 
-struct daemon;
+struct handover;
 
 /* Everything but the mount; 0, or negative with err filled. After a failure the parts that were
  * made must still be closed with session_parts_close. */
-int session_parts_open(struct front *front, struct daemon *daemon, struct rye_err *err);
+/* handover: from the daemon before and for the next; or NULL. */
+int session_parts_open(struct front *front, struct handover *handover, struct rye_err *err);
 int session_mount(struct front *front, struct rye_err *err);
 /* Closes the parking: cancels the runs that a request waits for and answers every parked
  * request. */

@@ -190,8 +190,11 @@ const char *own_key_remedy(const struct cli *cli);
 /* The absolute path of each; nonzero stops and is returned. */
 int mounts_each(int (*fn)(void *arg, const char *path), void *arg);
 bool mounts_has(const char *path);
-/* What the daemon of a mount that answers tells of itself; a new reference, or NULL. */
+/* What the daemon of a mount that answers tells of itself (.ryefs/stats.json); NULL: nothing. */
 json_t *mounts_stats(const char *path);
+/* What became of its daemons: {times, at, why}; stats: of a mount that answers, else NULL. NULL: none
+ * has died, or it is not known. */
+json_t *mounts_deaths(const char *path, const json_t *stats);
 /* Does the path, which need not exist, lie in a mount of ours? Its project and what of the path is
  * below the mountpoint, to free. Looks at the text of the path alone. */
 bool mounts_holds(const char *word, char **ret_source, char **ret_below);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which mounts are ours, and unmounting them. Never accesses a path inside a mount: if its daemon
- * hangs, the call would hang too.
+ * Which mounts are ours, and unmounting them. Accesses no path inside a mount, since where its daemon
+ * hangs the call would hang too; but what one that has just answered tells of itself.
  */
 #include "cli/cli.h"
 
 #include "base/io.h"
 #include "buf.h"
+#include "clock.h"
 #include "connection.h"
 #include "mountinfo.h"
 #include "scope.h"
@@ -84,6 +85,27 @@ static char *lexical(const char *word)
 	if (path.data && !path.len)
 		buf_addc(&path, '/');
 	return buf_steal(&path);
+}
+
+json_t *mounts_deaths(const char *path, const json_t *stats)
+{
+	const json_t *told = json_object_get(stats, "deaths");
+	struct rye_death death = { .times = (int)json_int(told, "times", 0),
+				   .at_s = json_int(told, "at_s", 0) };
+	json_t *ret;
+	char at[24];
+
+	snprintf(death.why, sizeof(death.why), "%s", json_str(told, "why"));
+	if (!stats && !rye_death_read(path, &death))
+		return NULL;
+	if (death.times < 1)
+		return NULL;
+	clock_stamp((time_t)death.at_s, at);
+	ret = json_object();
+	json_set(ret, "times", json_integer(death.times));
+	json_sets(ret, "at", at);
+	json_sets(ret, "why", death.why);
+	return ret;
 }
 
 struct mounted_holder {

@@ -95,6 +95,7 @@ static int proc_stat_read(int fd, struct proc_stat *ret)
 	r = read_fields(close + 1, ret);
 	if (r < 0)
 		return r;
+	ret->status = (int)strtol(strrchr(close, ' ') + 1, NULL, 10);
 	len = (size_t)(close - open - 1);
 	len = len < sizeof(ret->comm) ? len : sizeof(ret->comm) - 1;
 	memcpy(ret->comm, open + 1, len);

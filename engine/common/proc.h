@@ -23,6 +23,7 @@ struct proc_stat {
 	pid_t ppid, session;
 	long threads; /* of a zombie: those that have not ended yet, itself included */
 	uint64_t start; /* ticks since boot */
+	int status; /* of a zombie: as wait(2) has it; 0: it may not be read */
 };
 
 int proc_stat(pid_t pid, struct proc_stat *ret); /* 0 or -errno */

@@ -110,6 +110,7 @@ struct front {
 	uid_t uid; /* the mount's owner */
 	gid_t gid;
 	struct timespec started;
+	struct rye_death death; /* of daemons of this mount before this one; times 0: none died */
 	/* counts the times told for unwatched directories (content_mtime) */
 	_Atomic uint64_t asked;
 	_Atomic uint64_t generation; /* grows with every change of any item */

@@ -11,7 +11,7 @@
 
 /* Longest -o list: mount(8) takes a page. */
 #define OPTIONS_MAX 4096
-/* Values kept as text: userspace, system, env, and two paths. */
+/* Values handover as text: userspace, system, env, and two paths. */
 #define OPTIONS_TEXTS 16
 
 struct options {
@@ -29,6 +29,9 @@ struct options {
 	bool read_only;
 	enum { SPACES_RW, SPACES_RO, SPACES_NONE } spaces;
 	struct fuse_args args; /* for fuse_session_new */
+	struct fuse_args lists; /* what stood behind each -o */
+	int again_fd; /* what the daemon before has handover (mount/handover.c); -1: there was none */
+	int dead_fd; /* and its mount; or -1 */
 	char *texts[OPTIONS_TEXTS];
 	size_t n_texts;
 };

@@ -8,7 +8,68 @@
 #include "core/front.h"
 #include "core/options.h"
 
+#include "buf.h"
+
+#include <signal.h>
 #include <stdbool.h>
+
+/*
+ * handover.c: what one daemon of a mount leaves to the next: how often one died, the last lines of the log.
+ */
+
+struct handover;
+
+/* fd: of the daemon before (its own from here on); -1: there was none. NULL: it is not that, or no memory. */
+struct handover *handover_open(int fd);
+void handover_close(struct handover *handover);
+int handover_fd(const struct handover *handover);
+/* A line of the log, on any thread; arg: the handover. */
+void handover_line(void *arg, const char *line, size_t n);
+/* The last lines of the daemon before; "": there was none, or it had nothing to say. */
+const char *handover_before(const struct handover *handover);
+/* How often daemons of this mount have died, the last one how; times 0: none has. */
+const struct rye_death *handover_death(const struct handover *handover);
+/* In the watchdog: one more has died. False: too often in too short a time. */
+bool handover_died(struct handover *handover, const char *why);
+
+/*
+ * again.c: in the watchdog, when the daemon has died.
+ */
+
+/* `ryefs mount-again FD SOURCE MOUNTPOINT …`: said by a watchdog alone. */
+#define AGAIN_WORD "mount-again"
+
+/* Not of a foreground process, which is looked after by what has started it; auto_unmount asks for none. */
+bool again_wanted(const struct options *opt);
+
+struct again_death {
+	int mount_id; /* of the mount that is dead now, as mountinfo has it */
+	sigset_t signals; /* those that the watchdog had blocked when it was made */
+	char why[400]; /* "was killed by SIGKILL" */
+};
+
+/* How this process ended, of which pidfd was opened (-1: there is none). Waits for a moment. */
+void again_look(pid_t pid, int pidfd, struct again_death *ret);
+/*
+ * Becomes the next daemon of the mount. Returns where it is not mounted any more, or cannot be mounted
+ * again: then it has noted why (rye_death_note).
+ */
+void again_mount(const struct options *opt, struct handover *handover,
+		 const struct again_death *death);
+
+/* In the next daemon: it was to take a dead one's place, and cannot. Nothing of other daemons. */
+void again_failed(const struct options *opt, const struct handover *handover,
+		  const struct rye_err *err);
+
+/*
+ * beneath.c: a mount in the place of a dead one. By turns, on the main thread of the next daemon.
+ */
+
+/* Instead of mountpoint_prepare's looks: takes hold of the dead mount (opt->dead_fd). */
+int beneath_find(struct options *opt, struct rye_err *err);
+/* Instead of fuse_session_mount and its end. */
+int beneath_mount(struct fuse_session *session, const struct options *opt, struct rye_err *err);
+void beneath_unmount(struct fuse_session *session, const struct options *opt);
 
 /*
  * daemon.c: into the background, and telling the first process when the mount answers.
@@ -37,6 +98,8 @@ int options_parse(int argc, char **argv, struct options *ret, struct rye_err *er
 /* A copy that lives as long as the options; NULL: out of memory, or of places. */
 const char *options_keep(struct options *opt, const char *text);
 void options_done(struct options *opt);
+/* Appends a value as it stands in a list of options. */
+void options_escape(struct rye_buf *buf, const char *text);
 
 /*
  * mountpoint.c: are the two paths of a mount fit for it?
@@ -69,11 +132,14 @@ struct watchdog;
 
 /*
  * Forks: to be called by the daemon's main thread, before it has made another one. NULL: no
- * process or no memory; the mount then works without.
+ * process or no memory; the mount then works without. handover: for the next daemon; NULL: there is to
+ * be none.
  */
-struct watchdog *watchdog_start(void);
+struct watchdog *watchdog_start(const struct options *opt, struct handover *handover);
 /* The mount answers: from now on the watchdog knows what to end. */
 void watchdog_guard(struct watchdog *watchdog, const char *mountpoint);
+/* The daemon was asked to end: if it dies on the way there is to be no next one. */
+void watchdog_ending(struct watchdog *watchdog);
 /* The daemon ends in order; waits until the watchdog has gone. */
 void watchdog_end(struct watchdog *watchdog);
 

@@ -8,6 +8,7 @@
  */
 #include "mount/mount.h"
 
+#include "buf.h"
 #include "err.h"
 #include "near.h"
 #include "scope.h"
@@ -345,6 +346,22 @@ static int set_list(struct options *opt, const char *text, struct rye_err *err)
 	return r;
 }
 
+static int take_list(struct options *opt, const char *text, struct rye_err *err)
+{
+	if (fuse_opt_add_arg(&opt->lists, text))
+		return rye_fail(err, RYE_IO, "out of memory");
+	return set_list(opt, text, err);
+}
+
+void options_escape(struct rye_buf *buf, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == ',' || *text == '\\')
+			buf_addc(buf, '\\');
+		buf_addc(buf, *text);
+	}
+}
+
 static int mount_options_set_path(char **where, const char *arg, const char *what,
 				  struct rye_err *err)
 {
@@ -370,10 +387,10 @@ static int set_dash(struct options *opt, int argc, char **argv, int *i, struct r
 		fuse_opt_add_arg(&opt->args, "-d");
 	} else if (strncmp(arg, "-o", 2) == 0) {
 		if (arg[2])
-			return set_list(opt, arg + 2, err);
+			return take_list(opt, arg + 2, err);
 		if (*i + 1 >= argc)
 			return rye_fail(err, RYE_INVALID, "-o wants a list of options");
-		return set_list(opt, argv[++*i], err);
+		return take_list(opt, argv[++*i], err);
 	} else if (strcmp(arg, "-s") != 0 && strcmp(arg, "-n") != 0 && strcmp(arg, "-v") != 0) {
 		/* mount(8) hands those three on; they are accepted and change nothing */
 		return rye_fail(err, RYE_INVALID, "unknown option '%s'", arg);
@@ -381,17 +398,25 @@ static int set_dash(struct options *opt, int argc, char **argv, int *i, struct r
 	return 0;
 }
 
+/* How many words of the command come before its paths and options: "mount", or what a watchdog says. */
+static int words_before(int argc, char **argv, struct options *ret)
+{
+	if (argc > 2 && strcmp(argv[1], AGAIN_WORD) == 0) {
+		ret->again_fd = (int)strtol(argv[2], NULL, 10);
+		return 3;
+	}
+	return argc > 1 && strcmp(argv[1], "mount") == 0 ? 2 : 1;
+}
+
 int options_parse(int argc, char **argv, struct options *ret, struct rye_err *err)
 {
 	bool paths_only = false;
 	int r = 0;
 
-	*ret = (struct options){ .engine = { .scan = true } };
+	*ret = (struct options){ .engine = { .scan = true }, .again_fd = -1, .dead_fd = -1 };
 	if (fuse_opt_add_arg(&ret->args, "ryefs"))
 		return rye_fail(err, RYE_IO, "out of memory");
-	for (int i = 1; i < argc && r == 0; i++) {
-		if (i == 1 && strcmp(argv[i], "mount") == 0)
-			continue;
+	for (int i = words_before(argc, argv, ret); i < argc && r == 0; i++) {
 		if (!paths_only && strcmp(argv[i], "--") == 0)
 			paths_only = true;
 		else if (!paths_only && argv[i][0] == '-' && argv[i][1])
@@ -416,5 +441,6 @@ void options_done(struct options *opt)
 	free(opt->source);
 	free(opt->mountpoint);
 	fuse_opt_free_args(&opt->args);
+	fuse_opt_free_args(&opt->lists);
 	*opt = (struct options){ 0 };
 }

@@ -370,7 +370,7 @@ static int check_roots(const struct options *opt, struct rye_err *err)
 
 int mountpoint_prepare(struct options *opt, struct rye_err *err)
 {
-	char *source = realpath(opt->source, NULL), *point;
+	char *source = realpath(opt->source, NULL);
 	const char *user = getenv("USER_SPACE");
 	struct stat st;
 	int r;
@@ -388,11 +388,14 @@ int mountpoint_prepare(struct options *opt, struct rye_err *err)
 	r = source_is_mount(source, err);
 	if (r)
 		return r;
-	point = mountpoint_resolve(opt->mountpoint);
-	if (!point)
-		return fail_mountpoint(opt->mountpoint, errno, err);
-	free(opt->mountpoint);
-	opt->mountpoint = point;
+	if (opt->again_fd < 0) {
+		char *point = mountpoint_resolve(opt->mountpoint);
+
+		if (!point)
+			return fail_mountpoint(opt->mountpoint, errno, err);
+		free(opt->mountpoint);
+		opt->mountpoint = point;
+	}
 	opt->engine.project = opt->source;
 	opt->engine.mountpoint = opt->mountpoint;
 	/* the engine reads an absolute one itself */
@@ -403,8 +406,10 @@ int mountpoint_prepare(struct options *opt, struct rye_err *err)
 		r = mountpoint_absolute(opt, &opt->engine.system_roots, err);
 	if (r == 0)
 		r = check_roots(opt, err);
+	if (r == 0 && opt->again_fd >= 0)
+		return beneath_find(opt, err);
 	if (r == 0)
-		r = mountpoint_clean(point, err);
+		r = mountpoint_clean(opt->mountpoint, err);
 	return r ? r : mountpoint_check(opt, err);
 }
 

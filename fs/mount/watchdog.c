@@ -22,6 +22,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/sysmacros.h>
@@ -40,9 +41,18 @@ struct watchdog {
 
 struct guarded {
 	pid_t daemon;
+	int pidfd; /* of the daemon, or -1 */
 	char mountpoint[PATH_MAX]; /* "" until it is told */
 	unsigned minor;
+	bool ending; /* the daemon was asked to end */
+	const struct options *opt;
+	struct handover *handover; /* or NULL */
+	struct again_death death;
 };
+
+/* Messages of one byte; longer ones are a mountpoint. */
+#define SAID_END '\0' /* I end in order */
+#define SAID_ENDING '.' /* I was asked to */
 
 /* ---- in the child ---- */
 
@@ -65,7 +75,7 @@ static bool goes_within(pid_t pid, int patience_ms)
 
 /* A daemon that has gone has closed /dev/fuse, and the kernel has ended the connection: only one
  * that cannot end is helped. While it lives no other mount gets its device number. */
-static void after_death(const struct guarded *guarded)
+static void after_death(struct guarded *guarded)
 {
 	rye_end_leftovers(guarded->daemon, NULL);
 	for (int i = 0; i < TRIES && !goes_within(guarded->daemon, GONE_MS); i++)
@@ -73,6 +83,11 @@ static void after_death(const struct guarded *guarded)
 			connection_abort(guarded->minor, guarded->mountpoint);
 	/* what a run had started in the meantime */
 	rye_end_leftovers(guarded->daemon, NULL);
+	if (!guarded->handover || guarded->ending || !*guarded->mountpoint ||
+	    !is_gone(guarded->daemon))
+		return;
+	again_look(guarded->daemon, guarded->pidfd, &guarded->death);
+	again_mount(guarded->opt, guarded->handover, &guarded->death);
 }
 
 static void learn_connection(struct guarded *guarded, const char *mountpoint)
@@ -83,6 +98,7 @@ static void learn_connection(struct guarded *guarded, const char *mountpoint)
 	if (!line)
 		return;
 	guarded->minor = minor(mount.dev);
+	guarded->death.mount_id = mount.id;
 	snprintf(guarded->mountpoint, sizeof(guarded->mountpoint), "%s", mountpoint);
 }
 
@@ -95,8 +111,10 @@ static bool hear_daemon(struct guarded *guarded, int pipe)
 	if (n <= 0)
 		return true;
 	text[n] = 0;
-	if (n == 1)
-		return false;
+	if (n == 1) {
+		guarded->ending = true;
+		return *text != SAID_END;
+	}
 	learn_connection(guarded, text);
 	return true;
 }
@@ -109,11 +127,14 @@ static void watchdog_watch(struct guarded *guarded, int pipe, int death)
 	for (;;) {
 		bool dead = getppid() != guarded->daemon;
 
-		if (!dead && poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
+		if (poll(fds, ARRAY_SIZE(fds), dead ? 0 : -1) < 0)
 			return;
-		/* a word that is there still counts: it may be the last one */
-		if (fds[1].revents & POLLIN && !hear_daemon(guarded, pipe))
-			return;
+		/* words that are there still count: they may be the last ones */
+		if (fds[1].revents & POLLIN) {
+			if (!hear_daemon(guarded, pipe))
+				return;
+			continue;
+		}
 		if (dead || fds[0].revents || fds[1].revents & POLLHUP) {
 			after_death(guarded);
 			return;
@@ -121,33 +142,34 @@ static void watchdog_watch(struct guarded *guarded, int pipe, int death)
 	}
 }
 
-static _Noreturn void run_watchdog(pid_t daemon, int pipe)
+static _Noreturn void run_watchdog(struct guarded *guarded, int pipe)
 {
-	struct guarded guarded = { .daemon = daemon };
+	int handover = guarded->handover ? handover_fd(guarded->handover) : -1;
 	sigset_t all;
 	int death;
 
 	prctl(PR_SET_NAME, "ryefs-watchdog");
 	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, NULL);
+	sigprocmask(SIG_BLOCK, &all, &guarded->death.signals);
 	sigemptyset(&all);
 	sigaddset(&all, SIGUSR1);
 	death = signalfd(-1, &all, SFD_CLOEXEC);
 	prctl(PR_SET_PDEATHSIG, SIGUSR1);
 	for (int fd = 0; fd < pipe; fd++)
-		if (fd != death)
+		if (fd != death && fd != handover)
 			close(fd);
-	watchdog_watch(&guarded, pipe, death);
+	guarded->pidfd = pidfd_open(guarded->daemon, 0);
+	watchdog_watch(guarded, pipe, death);
 	_exit(0);
 }
 
 /* ---- in the daemon ---- */
 
-struct watchdog *watchdog_start(void)
+struct watchdog *watchdog_start(const struct options *opt, struct handover *handover)
 {
 	struct watchdog *watchdog = calloc(1, sizeof(*watchdog));
 	int ends[2] = { -1, -1 };
-	pid_t daemon = getpid();
+	struct guarded guarded = { .daemon = getpid(), .opt = opt, .handover = handover };
 
 	if (!watchdog)
 		return NULL;
@@ -159,7 +181,7 @@ struct watchdog *watchdog_start(void)
 	}
 	if (watchdog->pid == 0) {
 		close(ends[1]);
-		run_watchdog(daemon, ends[0]);
+		run_watchdog(&guarded, ends[0]);
 	}
 	close(ends[0]);
 	watchdog->pipe = ends[1];
@@ -173,12 +195,23 @@ void watchdog_guard(struct watchdog *watchdog, const char *mountpoint)
 		fprintf(stderr, "ryefs: the watchdog has ended: %m\n");
 }
 
+static void watchdog_tell(struct watchdog *watchdog, char what)
+{
+	if (write(watchdog->pipe, &what, 1) < 0 && errno != EPIPE)
+		fprintf(stderr, "ryefs: the watchdog does not listen: %m\n");
+}
+
+void watchdog_ending(struct watchdog *watchdog)
+{
+	if (watchdog)
+		watchdog_tell(watchdog, SAID_ENDING);
+}
+
 void watchdog_end(struct watchdog *watchdog)
 {
 	if (!watchdog)
 		return;
-	if (write(watchdog->pipe, "", 1) < 0 && errno != EPIPE)
-		fprintf(stderr, "ryefs: the watchdog does not listen: %m\n");
+	watchdog_tell(watchdog, SAID_END);
 	close(watchdog->pipe);
 	while (waitpid(watchdog->pid, NULL, 0) < 0 && errno == EINTR)
 		;

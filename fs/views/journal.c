@@ -29,6 +29,8 @@ struct journal {
 	size_t queued; /* it may once it has dropped its pages; 0: it drops none */
 	struct journal_how how;
 	struct front *front;
+	void (*copy)(void *arg, const char *line, size_t n); /* or NULL; constant, as its arg */
+	void *copy_arg;
 };
 
 int journal_open(const struct journal_how *how, struct journal **ret)
@@ -55,6 +57,13 @@ void journal_close(struct journal *journal)
 	pthread_mutex_destroy(&journal->lock);
 	free(journal->text);
 	free(journal);
+}
+
+void journal_copy(struct journal *journal, void (*fn)(void *arg, const char *line, size_t n),
+		  void *arg)
+{
+	journal->copy = fn;
+	journal->copy_arg = arg;
 }
 
 void journal_bind(struct journal *journal, struct front *front)
@@ -190,6 +199,8 @@ void journal_log(void *arg, enum rye_level level, const char *module, const char
 	n = journal_line(text, said);
 	if (journal->how.echo)
 		fprintf(stderr, "ryefs: %.*s", (int)n - 21, text + 21);
+	if (journal->copy)
+		journal->copy(journal->copy_arg, text, n);
 	journal_add(journal, text, n);
 }
 

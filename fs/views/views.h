@@ -65,6 +65,9 @@ struct journal_how {
 };
 int journal_open(const struct journal_how *how, struct journal **ret); /* 0 or -errno */
 void journal_close(struct journal *journal);
+/* Each further line of journal_log goes to fn as well, on the same thread. Before there are others. */
+void journal_copy(struct journal *journal, void (*fn)(void *arg, const char *line, size_t n),
+		  void *arg);
 /* From now on the kernel is told when the file grows. */
 void journal_bind(struct journal *journal, struct front *front);
 /* An rye_log_fn; arg: the journal. */

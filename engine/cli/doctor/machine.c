@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * doctor's view of the machine: what a mount and the bundled runtimes need. Starts nothing and
- * enters no mount but by a stat of its root.
+ * enters no mount but by a look at its own words, where it answers.
  */
 #include "cli/doctor/doctor.h"
 
 #include "cli/cli.h"
+#include "connection.h"
 #include "proc.h"
 #include "scope.h"
 
@@ -15,7 +16,6 @@
 #include <linux/openat2.h>
 #include <string.h>
 #include <sys/inotify.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #ifndef SYS_landlock_create_ruleset
@@ -147,16 +147,31 @@ static void check_environment(struct findings *findings)
 			    "items of yours are served whatever their signature says");
 }
 
+#define DOCTOR_PATIENCE_MS 1000
+
 static int check_mount(void *arg, const char *path)
 {
 	struct findings *findings = arg;
+	auto_json json_t *stats = NULL, *deaths = NULL;
 	auto_free char *mend = NULL;
-	struct stat st;
+	enum connection_state state = connection_probe(path, DOCTOR_PATIENCE_MS);
 
-	if (stat(path, &st) == 0 || errno != ENOTCONN)
+	if (state == CONNECTION_DEAD) {
+		mend = mend_with("ryefs umount %s", path);
+		deaths = mounts_deaths(path, NULL);
+		finding_add(findings, FINDING_BAD, path, mend, "a mount whose daemon has died%s%s",
+			    deaths ? "; it " : "", json_str(deaths, "why"));
 		return 0;
-	mend = mend_with("ryefs umount %s", path);
-	finding_add(findings, FINDING_BAD, path, mend, "a mount whose daemon has died");
+	}
+	stats = state == CONNECTION_ANSWERS ? mounts_stats(path) : NULL;
+	deaths = stats ? mounts_deaths(path, stats) : NULL;
+	if (deaths)
+		finding_add(
+			findings, FINDING_REMARK, path, NULL,
+			"its daemon has died %lld times; the last one, at %s, %s; .ryefs/log there "
+			"has its last words",
+			(long long)json_int(deaths, "times", 0), json_str(deaths, "at"),
+			json_str(deaths, "why"));
 	return 0;
 }
 

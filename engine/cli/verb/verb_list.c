@@ -10,7 +10,6 @@
 #include "mountinfo.h"
 #include "scope.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,9 +30,8 @@ static int list_add(void *arg, const struct mountinfo *mount)
 }
 
 /* What the daemon tells of itself. */
-static void list_ask(json_t *row)
+static void list_ask(json_t *row, const json_t *stats)
 {
-	auto_json json_t *stats = mounts_stats(json_str(row, "place"));
 	char since[24];
 
 	if (!stats)
@@ -54,15 +52,31 @@ static const struct {
 
 static void list_look(json_t *row, bool tints)
 {
-	enum connection_state state = connection_probe(json_str(row, "place"), LIST_PATIENCE_MS);
+	const char *place = json_str(row, "place");
+	enum connection_state state = connection_probe(place, LIST_PATIENCE_MS);
+	auto_json json_t *stats = state == CONNECTION_ANSWERS ? mounts_stats(place) : NULL;
+	json_t *deaths = mounts_deaths(place, stats);
 
 	json_sets(row, "since", "");
 	json_set(row, "pid", json_null());
 	json_sets(row, "state", list_states[state].word);
 	if (tints)
 		json_set(row, "tint", json_integer(list_states[state].color));
-	if (state == CONNECTION_ANSWERS)
-		list_ask(row);
+	list_ask(row, stats);
+	if (deaths)
+		json_set(row, "deaths", deaths);
+}
+
+/* Below the table: which daemons have died, how often, when, how. */
+static void list_deaths(struct cli *cli, const json_t *row)
+{
+	const json_t *deaths = json_object_get(row, "deaths");
+
+	if (deaths)
+		cli_note(cli, "%s: its daemon has died %lld time%s; the last one, at %s, %s",
+			 json_str(row, "place"), (long long)json_int(deaths, "times", 0),
+			 json_int(deaths, "times", 0) == 1 ? "" : "s", json_str(deaths, "at"),
+			 json_str(deaths, "why"));
 }
 
 int verb_list(struct cli *cli)
@@ -78,6 +92,7 @@ int verb_list(struct cli *cli)
 	auto_free char *mend = cli->argc ? cli_retyped(cli, "search", NULL, NULL) : NULL;
 	json_t *row;
 	size_t i;
+	int r;
 
 	if (cli->argc)
 		return cli_complain(cli, CLI_USAGE, mend,
@@ -85,6 +100,10 @@ int verb_list(struct cli *cli)
 	mountinfo_each(list_add, rows);
 	json_array_foreach(rows, i, row)
 		list_look(row, !cli->opt.json);
-	return out_rows(cli, rows, columns, ARRAY_SIZE(columns),
-			"nothing is mounted by you: ryefs SOURCE MOUNTPOINT");
+	r = out_rows(cli, rows, columns, ARRAY_SIZE(columns),
+		     "nothing is mounted by you: ryefs SOURCE MOUNTPOINT");
+	fflush(stdout);
+	json_array_foreach(rows, i, row)
+		list_deaths(cli, row);
+	return r;
 }

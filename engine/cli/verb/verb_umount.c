@@ -6,13 +6,11 @@
  */
 #include "cli/cli.h"
 
-#include "base/io.h"
 #include "clock.h"
 #include "connection.h"
 #include "mountinfo.h"
 #include "scope.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -21,19 +19,12 @@
 
 #define PATIENCE_MS 5000 /* runs get RYE_KILL_GRACE_MS to end, the daemon some more */
 #define LOOK_MS 20
-#define STATS_MAX 65536
 
 /* The daemon's pid as the mount itself tells it; 0: it does not. */
 static pid_t daemon_pid(const char *path)
 {
-	auto_close int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	auto_json json_t *stats = NULL;
-	struct rye_blob *blob = NULL;
+	auto_json json_t *stats = mounts_stats(path);
 
-	if (root < 0 || io_read_at(root, ".ryefs/stats.json", STATS_MAX, &blob) < 0)
-		return 0;
-	stats = json_loadb(blob->data, blob->len, 0, NULL);
-	rye_blob_unref(blob);
 	return (pid_t)json_int(stats, "pid", 0);
 }
 
@@ -117,6 +108,12 @@ static bool daemon_answers(const char *path)
 	return state == CONNECTION_ANSWERS;
 }
 
+static int unmounted(struct cli *cli, const char *path)
+{
+	rye_death_forget(path);
+	return out_success(cli, "unmounted", path, NULL);
+}
+
 int verb_umount(struct cli *cli)
 {
 	auto_free char *path = verb_umount_absolute(cli->argv[0]);
@@ -127,16 +124,16 @@ int verb_umount(struct cli *cli)
 		return not_mounted(cli);
 	alive = daemon_answers(path);
 	if (mounts_detach(path, false))
-		return out_success(cli, "unmounted", path, NULL);
+		return unmounted(cli, path);
 	daemon = alive ? daemon_of(path) : -1;
 	if (daemon >= 0 && !pidfd_send_signal(daemon, SIGTERM, NULL, 0) &&
 	    gone_within(cli, path, PATIENCE_MS))
-		return out_success(cli, "unmounted", path, NULL);
+		return unmounted(cli, path);
 	if (!mounts_detach(path, true))
 		return cli_complain(cli, CLI_DENIED,
 				    "sudo ryefs umount, or the user who mounted it",
 				    "cannot unmount %s", path);
 	cli_note(cli, "%s was in use; it is gone from here, and wholly when its last user ends",
 		 path);
-	return out_success(cli, "unmounted", path, NULL);
+	return unmounted(cli, path);
 }

@@ -133,6 +133,7 @@ RYE_API int rye_minder(const char *engine);
 /* The main of a node's worker: until SIGTERM, or nothing was to do for so long (0: never). 0 or -code. */
 RYE_API int rye_worker(const char *node, int64_t idle_ms, struct rye_err *err);
 
+#include <rye/deaths.h>
 #include <rye/remotes.h>
 #include <rye/write.h>
 
