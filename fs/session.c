@@ -11,13 +11,13 @@
 
 #include "clock.h"
 #include "mount/mount.h"
+#include "proc.h"
 #include "scope.h"
 #include "session_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -62,6 +62,7 @@ static void block_signals(struct session *s)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1);
 	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	/* No thread reads it. Unblocked, the end of each run would interrupt this thread. */
 	sigaddset(&set, SIGCHLD);
@@ -150,8 +151,11 @@ static bool session_serve(struct session *s)
 		eventfd_t n;
 
 		poll(fds, ARRAY_SIZE(fds), s->summed_up ? -1 : SCAN_POLL_MS);
-		if (fds[0].revents && read(s->signals, &info, sizeof(info)) > 0)
-			return true;
+		if (fds[0].revents && read(s->signals, &info, sizeof(info)) > 0) {
+			if (info.ssi_signo != SIGUSR1)
+				return true;
+			watchdog_reload(s->watchdog);
+		}
 		if (fds[1].revents)
 			eventfd_read(s->front->ready_fd, &n);
 		if (loops_ended(s->loops))
@@ -168,7 +172,8 @@ static void session_detach(struct session *s)
 	int left_ms = GRACE_MS;
 
 	session_stop_parked(s->front);
-	mountpoint_detach(s->front->opt->mountpoint);
+	if (session_on_top(s->front))
+		mountpoint_detach(s->front->opt->mountpoint);
 	while (left_ms > 0 && !loops_ended(s->loops)) {
 		poll(&wait, 1, 10);
 		left_ms -= 10;
@@ -236,7 +241,7 @@ int session_run(struct options *opt)
 		fprintf(stderr, "ryefs: " AGAIN_WORD " is said by the watchdog of a mount alone\n");
 		return 1;
 	}
-	if (mountpoint_prepare(opt, &err)) {
+	if (mountpoint_prepare(opt, again ? s.handover : NULL, &err)) {
 		fprintf(stderr, "ryefs: %s\n", err.msg);
 		again_failed(opt, s.handover, &err);
 		handover_close(s.handover);
@@ -247,6 +252,7 @@ int session_run(struct options *opt)
 	if (status >= 0)
 		return status;
 	s.watchdog = watchdog_start(opt, s.handover);
+	front.reloads = s.watchdog && s.handover && proc_may_mount();
 	raise_files();
 	block_signals(&s);
 	clock_gettime(CLOCK_REALTIME, &front.started);

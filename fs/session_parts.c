@@ -136,11 +136,18 @@ static int part_failed(struct rye_err *err, int sys, const char *part)
 /* What the daemon before this one died of, and its last words; from here on ours are handover, too. */
 static void tell_before(struct front *front, struct handover *handover)
 {
+	struct handover_mount old = handover_mount(handover);
 	const char *line = handover_before(handover);
 	char text[1024], at[24];
 
 	front->death = *handover_death(handover);
-	if (front->death.times) {
+	if (old.lives) {
+		snprintf(text, sizeof(text),
+			 "took over from process %d, which serves those that were inside until "
+			 "they have left",
+			 (int)old.daemon);
+		journal_log(front->journal, RYE_LOG_INFO, "mount", text);
+	} else if (front->death.times) {
 		clock_stamp(front->death.at_s, at);
 		snprintf(text, sizeof(text),
 			 "the daemon before this one %s, at %s; mounted again, time %d; what "
@@ -217,12 +224,13 @@ int session_mount(struct front *front, struct rye_err *err)
 	if (!front->session)
 		return session_fail(err, "libfuse refuses the options");
 	rye_watch(front->rye, change_seen, front);
-	if (front->opt->dead_fd >= 0) {
+	if (front->opt->again_fd >= 0) {
 		if (beneath_mount(front->session, front->opt, err))
 			return -(int)err->code;
 	} else if (fuse_session_mount(front->session, front->opt->mountpoint)) {
 		return mountpoint_failed(front->opt, err);
 	}
+	front->mount_id = mountpoint_id(front->opt->mountpoint);
 	if (device_attach(front->session))
 		return session_fail(err, "out of memory");
 	journal_bind(front->journal, front);
@@ -248,6 +256,11 @@ void session_stop_notices(struct front *front)
 		notify_end(front->notify);
 }
 
+bool session_on_top(const struct front *front)
+{
+	return !front->mount_id || mountpoint_id(front->opt->mountpoint) == front->mount_id;
+}
+
 void session_unmount(struct front *front)
 {
 	if (front->journal)
@@ -257,8 +270,8 @@ void session_unmount(struct front *front)
 	session_stop_parked(front);
 	if (!front->session)
 		return;
-	if (front->opt->dead_fd >= 0)
-		beneath_unmount(front->session, front->opt);
+	if (front->opt->again_fd >= 0 || !session_on_top(front))
+		beneath_unmount(front->session, front->opt, front->mount_id);
 	else
 		fuse_session_unmount(front->session);
 }

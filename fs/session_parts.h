@@ -12,6 +12,8 @@ struct handover;
 /* handover: from the daemon before and for the next; or NULL. */
 int session_parts_open(struct front *front, struct handover *handover, struct rye_err *err);
 int session_mount(struct front *front, struct rye_err *err);
+/* Does the mount lie at its path? It does not when it was unmounted, or another daemon took over. */
+bool session_on_top(const struct front *front);
 /* Closes the parking: cancels the runs that a request waits for and answers every parked
  * request. */
 void session_stop_parked(struct front *front);

@@ -24,7 +24,7 @@ extern cli_fn verb_fetch, verb_init, verb_keygen, verb_keys, verb_link, verb_lis
 	verb_mcp;
 extern cli_fn verb_merge, verb_minder, verb_mv, verb_new, verb_node, verb_node_work;
 extern cli_fn verb_remote, verb_rm, verb_schema, verb_search, verb_secret, verb_sign, verb_skill;
-extern cli_fn verb_thread_run, verb_threads, verb_trust, verb_umount, verb_untrust;
+extern cli_fn verb_reload, verb_thread_run, verb_threads, verb_trust, verb_umount, verb_untrust;
 extern cli_fn verb_verify, verb_watch;
 
 /* cli.c: one invocation: its options, how it speaks and how it ends. */

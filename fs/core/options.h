@@ -31,7 +31,7 @@ struct options {
 	struct fuse_args args; /* for fuse_session_new */
 	struct fuse_args lists; /* what stood behind each -o */
 	int again_fd; /* what the daemon before has handover (mount/handover.c); -1: there was none */
-	int dead_fd; /* and its mount; or -1 */
+	int old_fd; /* the mount whose place this one takes, until it has; or -1 */
 	char *texts[OPTIONS_TEXTS];
 	size_t n_texts;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * again.c - a mount whose daemon has died is mounted again: the part of its watchdog.
+ * again.c - a mount whose daemon has died is mounted again, or another daemon takes over from one that
+ * lives: the part of its watchdog.
  *
  * Owns the decision and its reasons. The watchdog becomes the next daemon: it has the environment of
  * the first one, and starts the same program anew, so that nothing of the dead process's memory, not
@@ -8,13 +9,14 @@
  */
 #include "mount/mount.h"
 
-#include "mountinfo.h"
 #include "proc.h"
 #include "scope.h"
+#include "str.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -22,6 +24,8 @@
 
 extern char **environ;
 
+/* What readlink appends where the file has been removed or replaced. */
+#define DELETED " (deleted)"
 #define CORE_PATTERN "/proc/sys/kernel/core_pattern"
 /* Between its end and its being reaped neither may be known. */
 #define REAPED_TRIES 10
@@ -114,7 +118,7 @@ static void again_refuse(const struct options *opt, const struct handover *hando
 void again_failed(const struct options *opt, const struct handover *handover,
 		  const struct rye_err *err)
 {
-	if (opt->again_fd >= 0 && handover)
+	if (opt->again_fd >= 0 && handover && !handover_mount(handover).lives)
 		again_refuse(opt, handover, err->msg);
 }
 
@@ -129,12 +133,11 @@ static void add_list(struct fuse_args *args, const char *name, const char *value
 }
 
 /* The words of the first command, with paths that mean the same everywhere. */
-static void again_words(const struct options *opt, const struct handover *handover,
-			struct fuse_args *ret)
+static void again_words(const struct options *opt, int handover, struct fuse_args *ret)
 {
 	char fd[16];
 
-	snprintf(fd, sizeof(fd), "%d", handover_fd(handover));
+	snprintf(fd, sizeof(fd), "%d", handover);
 	fuse_opt_add_arg(ret, "ryefs");
 	fuse_opt_add_arg(ret, AGAIN_WORD);
 	fuse_opt_add_arg(ret, fd);
@@ -154,34 +157,39 @@ static void again_words(const struct options *opt, const struct handover *handov
 }
 
 /* Returns where it could not be started. */
-static void again_exec(const struct options *opt, struct handover *handover,
+static void again_exec(const struct options *opt, struct handover *handover, const char *program,
 		       const sigset_t *signals)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	/* above those of every program, and through exec */
+	int kept = fcntl(handover_fd(handover), F_DUPFD, 3);
 	int null = open("/dev/null", O_RDWR);
 
-	again_words(opt, handover, &args);
+	again_words(opt, kept, &args);
 	for (int fd = 0; null >= 0 && fd < 3; fd++)
 		if (fd != null)
 			dup2(null, fd);
 	if (null > 2)
 		close(null);
 	prctl(PR_SET_PDEATHSIG, 0);
-	fcntl(handover_fd(handover), F_SETFD, 0);
 	/* the daemon's death, which waits */
 	signal(SIGUSR1, SIG_IGN);
 	signal(SIGUSR1, SIG_DFL);
 	sigprocmask(SIG_SETMASK, signals, NULL);
-	execve("/proc/self/exe", args.argv, environ);
+	execve(program, args.argv, environ);
+}
+
+static void again_begin(const struct options *opt, struct handover *handover, const char *program,
+			const struct again_death *at)
+{
+	handover_put(handover, &at->mount);
+	again_exec(opt, handover, program, &at->signals);
 }
 
 /* It was unmounted, or another one lies there. */
-static bool still_there(const struct options *opt, int id)
+static bool still_there(const struct options *opt, const struct handover_mount *old)
 {
-	struct mountinfo mount;
-	auto_free char *line = mountinfo_find(opt->mountpoint, &mount);
-
-	return line && mount.id == id;
+	return old->id && mountpoint_id(opt->mountpoint) == old->id;
 }
 
 void again_mount(const struct options *opt, struct handover *handover,
@@ -189,7 +197,7 @@ void again_mount(const struct options *opt, struct handover *handover,
 {
 	bool allowed;
 
-	if (!still_there(opt, death->mount_id))
+	if (!still_there(opt, &death->mount))
 		return;
 	allowed = handover_died(handover, death->why);
 	if (!proc_may_mount())
@@ -200,5 +208,41 @@ void again_mount(const struct options *opt, struct handover *handover,
 	else if (!allowed)
 		again_refuse(opt, handover, "it was five times within a minute");
 	else
-		again_exec(opt, handover, &death->signals);
+		again_begin(opt, handover, "/proc/self/exe", death);
+}
+
+/* Where the running program lay: another may lie there by now. */
+static bool program_path(char ret[PATH_MAX])
+{
+	ssize_t n = readlink("/proc/self/exe", ret, PATH_MAX - 1);
+
+	if (n < 0)
+		return false;
+	ret[n] = 0;
+	if (str_ends(ret, DELETED))
+		ret[(size_t)n - strlen(DELETED)] = 0;
+	return true;
+}
+
+void again_reload(const struct options *opt, const struct handover *handover,
+		  const struct again_death *at)
+{
+	char program[PATH_MAX];
+	pid_t pid;
+
+	if (!still_there(opt, &at->mount) || !program_path(program) || (pid = fork()) < 0)
+		return;
+	if (pid) {
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+		return;
+	}
+	/* a child of none that would have to wait for its end */
+	if (fork() == 0) {
+		struct handover *next = handover_next(handover);
+
+		if (next)
+			again_begin(opt, next, program, at);
+	}
+	_exit(0);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * beneath.c - a mount in the place of a dead one, with no moment between the two.
+ * beneath.c - a mount in the place of a dead one, or of one whose daemon is to be followed by another,
+ * with no moment between the two.
  *
- * Owns the system calls: the new mount is put beneath the dead one, which is then taken away from
+ * Owns the system calls: the new mount is put beneath the old one, which is then taken away from
  * above it, so that a path leads to one of the two at any time and never to the bare directory.
  * Linux 6.5, and the right to mount. libfuse can do neither; it gets the open device. Main thread.
  */
@@ -23,18 +24,20 @@
 #define MOVE_MOUNT_BENEATH 0x00000200
 #endif
 
-int beneath_find(struct options *opt, struct rye_err *err)
+int beneath_find(struct options *opt, const struct handover *handover, struct rye_err *err)
 {
 	auto_close int fd = open(opt->mountpoint, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct handover_mount old = handover_mount(handover);
+	enum connection_state wanted = old.lives ? CONNECTION_ANSWERS : CONNECTION_DEAD;
 	struct mountinfo mount;
 	auto_free char *line = mountinfo_find(opt->mountpoint, &mount);
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (fd < 0 || !line || !mountinfo_is_ours(&mount) || strcmp(mount.source, opt->source) ||
-	    connection_probe(path, CONNECTION_PATIENCE_MS) != CONNECTION_DEAD)
-		return rye_fail(err, RYE_BUSY, "the dead mount is not there any more");
-	opt->dead_fd = steal_fd(&fd);
+	if (fd < 0 || !line || mount.id != old.id ||
+	    connection_probe(path, CONNECTION_PATIENCE_MS) != wanted)
+		return rye_fail(err, RYE_BUSY, "it is not there any more");
+	opt->old_fd = steal_fd(&fd);
 	return 0;
 }
 
@@ -97,21 +100,21 @@ static int beneath_put(const struct options *opt, int device, struct rye_err *er
 {
 	auto_close int fs = fsopen("fuse", FSOPEN_CLOEXEC);
 	auto_close int mount = -1;
-	char dead[32];
+	char old[32];
 
 	if (fs < 0 || configure(fs, opt, device))
 		return rye_fail_sys(err, errno, "the kernel makes no mount");
 	mount = fsmount(fs, FSMOUNT_CLOEXEC, attributes(opt));
 	if (mount < 0)
 		return rye_fail_sys(err, errno, "the kernel makes no mount");
-	if (move_mount(mount, "", opt->dead_fd, "",
+	if (move_mount(mount, "", opt->old_fd, "",
 		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH | MOVE_MOUNT_BENEATH))
 		return rye_fail_sys(err, errno,
 				    "the kernel (from 6.5 on it can) does not put it "
-				    "beneath the dead one");
-	snprintf(dead, sizeof(dead), "/proc/self/fd/%d", opt->dead_fd);
-	if (umount2(dead, MNT_DETACH))
-		return rye_fail_sys(err, errno, "the dead mount stays");
+				    "beneath the one before");
+	snprintf(old, sizeof(old), "/proc/self/fd/%d", opt->old_fd);
+	if (umount2(old, MNT_DETACH))
+		return rye_fail_sys(err, errno, "the mount before stays");
 	return 0;
 }
 
@@ -119,12 +122,14 @@ int beneath_mount(struct fuse_session *session, const struct options *opt, struc
 {
 	int device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	char name[32];
+	int r = device < 0 ? rye_fail_sys(err, errno, "/dev/fuse") : beneath_put(opt, device, err);
 
-	if (device < 0)
-		return rye_fail_sys(err, errno, "/dev/fuse");
-	if (beneath_put(opt, device, err)) {
-		close(device);
-		return -(int)err->code;
+	/* a descriptor of it is one more use of that mount */
+	close(opt->old_fd);
+	if (r) {
+		if (device >= 0)
+			close(device);
+		return r;
 	}
 	/* it is the session's from here on, which closes it */
 	snprintf(name, sizeof(name), "/dev/fd/%d", device);
@@ -133,7 +138,7 @@ int beneath_mount(struct fuse_session *session, const struct options *opt, struc
 
 /* As fuse_session_unmount does where it has mounted: with an error or a hang-up at the device the mount
  * has gone. What is still asked for gets an error when the device is closed. */
-void beneath_unmount(struct fuse_session *session, const struct options *opt)
+void beneath_unmount(struct fuse_session *session, const struct options *opt, int id)
 {
 	struct pollfd device = { .fd = fuse_session_fd(session) };
 	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -142,6 +147,6 @@ void beneath_unmount(struct fuse_session *session, const struct options *opt)
 	/* the number stays the session's */
 	if (device.fd >= 0 && null >= 0)
 		dup3(null, device.fd, O_CLOEXEC);
-	if (mounted)
+	if (mounted && mountpoint_id(opt->mountpoint) == id)
 		mountpoint_detach(opt->mountpoint);
 }

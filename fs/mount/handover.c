@@ -35,6 +35,7 @@ struct handover_past {
 struct handover_memory {
 	uint64_t layout;
 	struct handover_past past;
+	struct handover_mount mount; /* whose place is to be taken */
 	_Atomic uint64_t written; /* bytes of log in all; the last ones are there */
 	char log[HANDOVER_LOG];
 };
@@ -145,6 +146,25 @@ void handover_line(void *arg, const char *line, size_t n)
 const char *handover_before(const struct handover *handover)
 {
 	return handover->before;
+}
+
+void handover_put(struct handover *handover, const struct handover_mount *mount)
+{
+	handover->memory->mount = *mount;
+}
+
+struct handover_mount handover_mount(const struct handover *handover)
+{
+	return handover->memory->mount;
+}
+
+struct handover *handover_next(const struct handover *handover)
+{
+	struct handover *next = handover_open(-1);
+
+	if (next)
+		next->memory->past = handover->past;
+	return next;
 }
 
 const struct rye_death *handover_death(const struct handover *handover)

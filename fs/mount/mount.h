@@ -29,6 +29,16 @@ void handover_line(void *arg, const char *line, size_t n);
 const char *handover_before(const struct handover *handover);
 /* How often daemons of this mount have died, the last one how; times 0: none has. */
 const struct rye_death *handover_death(const struct handover *handover);
+/* Of the mount whose place the next daemon's takes. */
+struct handover_mount {
+	int id; /* as mountinfo has it */
+	pid_t daemon;
+	bool lives; /* its daemon goes on until the last user of that mount has left */
+};
+void handover_put(struct handover *handover, const struct handover_mount *mount);
+struct handover_mount handover_mount(const struct handover *handover);
+/* For a daemon beside this one: the same past, a log of its own. NULL: no memory. */
+struct handover *handover_next(const struct handover *handover);
 /* In the watchdog: one more has died. False: too often in too short a time. */
 bool handover_died(struct handover *handover, const char *why);
 
@@ -43,7 +53,7 @@ bool handover_died(struct handover *handover, const char *why);
 bool again_wanted(const struct options *opt);
 
 struct again_death {
-	int mount_id; /* of the mount that is dead now, as mountinfo has it */
+	struct handover_mount mount; /* that is dead now, or to be followed by another */
 	sigset_t signals; /* those that the watchdog had blocked when it was made */
 	char why[400]; /* "was killed by SIGKILL" */
 };
@@ -56,20 +66,24 @@ void again_look(pid_t pid, int pidfd, struct again_death *ret);
  */
 void again_mount(const struct options *opt, struct handover *handover,
 		 const struct again_death *death);
+/* Starts another daemon, of the program that lies by now where this one's lay, which takes the mount's place. */
+void again_reload(const struct options *opt, const struct handover *handover,
+		  const struct again_death *at);
 
 /* In the next daemon: it was to take a dead one's place, and cannot. Nothing of other daemons. */
 void again_failed(const struct options *opt, const struct handover *handover,
 		  const struct rye_err *err);
 
 /*
- * beneath.c: a mount in the place of a dead one. By turns, on the main thread of the next daemon.
+ * beneath.c: a mount in the place of another. By turns, on the main thread of the next daemon.
  */
 
-/* Instead of mountpoint_prepare's looks: takes hold of the dead mount (opt->dead_fd). */
-int beneath_find(struct options *opt, struct rye_err *err);
-/* Instead of fuse_session_mount and its end. */
+/* Instead of mountpoint_prepare's looks: takes hold of that mount (opt->old_fd). */
+int beneath_find(struct options *opt, const struct handover *handover, struct rye_err *err);
+/* Instead of fuse_session_mount. */
 int beneath_mount(struct fuse_session *session, const struct options *opt, struct rye_err *err);
-void beneath_unmount(struct fuse_session *session, const struct options *opt);
+/* The end of that; and of any mount, where another lies at its path by now. id: the mount's. */
+void beneath_unmount(struct fuse_session *session, const struct options *opt, int id);
 
 /*
  * daemon.c: into the background, and telling the first process when the mount answers.
@@ -107,13 +121,16 @@ void options_escape(struct rye_buf *buf, const char *text);
 
 /*
  * Makes source and mountpoint absolute and real, unmounts a dead mount of ours that lies there.
- * Refuses pairs of paths with which the daemon would wait for its own mount. 0, or negative with
+ * Refuses pairs of paths with which the daemon would wait for its own mount. handover: where that of
+ * another daemon is to be taken over, else NULL. 0, or negative with
  * err filled.
  */
-int mountpoint_prepare(struct options *opt, struct rye_err *err);
+int mountpoint_prepare(struct options *opt, const struct handover *handover, struct rye_err *err);
 /* The line to be added to .git/info/exclude, or NULL: it does not lie in a work tree, or the
  * line is there. *ret_git: the exclude file. Both are the caller's to free. */
 char *mountpoint_exclude(const struct options *opt, char **ret_git);
+/* The id of the mount that lies on top there, as mountinfo has it; 0: none does. */
+int mountpoint_id(const char *path);
 /* Detaches the mount: umount2 for root, fusermount3 for others. 0 or an errno. */
 int mountpoint_detach(const char *path);
 
@@ -138,6 +155,8 @@ struct watchdog;
 struct watchdog *watchdog_start(const struct options *opt, struct handover *handover);
 /* The mount answers: from now on the watchdog knows what to end. */
 void watchdog_guard(struct watchdog *watchdog, const char *mountpoint);
+/* Another daemon is to take over. */
+void watchdog_reload(struct watchdog *watchdog);
 /* The daemon was asked to end: if it dies on the way there is to be no next one. */
 void watchdog_ending(struct watchdog *watchdog);
 /* The daemon ends in order; waits until the watchdog has gone. */

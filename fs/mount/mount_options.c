@@ -413,7 +413,7 @@ int options_parse(int argc, char **argv, struct options *ret, struct rye_err *er
 	bool paths_only = false;
 	int r = 0;
 
-	*ret = (struct options){ .engine = { .scan = true }, .again_fd = -1, .dead_fd = -1 };
+	*ret = (struct options){ .engine = { .scan = true }, .again_fd = -1, .old_fd = -1 };
 	if (fuse_opt_add_arg(&ret->args, "ryefs"))
 		return rye_fail(err, RYE_IO, "out of memory");
 	for (int i = words_before(argc, argv, ret); i < argc && r == 0; i++) {

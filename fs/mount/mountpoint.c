@@ -48,6 +48,14 @@ static char *mountpoint_resolve(const char *path)
 	return whole;
 }
 
+int mountpoint_id(const char *path)
+{
+	struct mountinfo mount;
+	auto_free char *line = mountinfo_find(path, &mount);
+
+	return line ? mount.id : 0;
+}
+
 int mountpoint_detach(const char *path)
 {
 	const char *const argv[] = { "fusermount3", "-u", "-q", "-z", "--", path, NULL };
@@ -368,7 +376,7 @@ static int check_roots(const struct options *opt, struct rye_err *err)
 	return 0;
 }
 
-int mountpoint_prepare(struct options *opt, struct rye_err *err)
+int mountpoint_prepare(struct options *opt, const struct handover *handover, struct rye_err *err)
 {
 	char *source = realpath(opt->source, NULL);
 	const char *user = getenv("USER_SPACE");
@@ -388,7 +396,7 @@ int mountpoint_prepare(struct options *opt, struct rye_err *err)
 	r = source_is_mount(source, err);
 	if (r)
 		return r;
-	if (opt->again_fd < 0) {
+	if (!handover) {
 		char *point = mountpoint_resolve(opt->mountpoint);
 
 		if (!point)
@@ -406,8 +414,8 @@ int mountpoint_prepare(struct options *opt, struct rye_err *err)
 		r = mountpoint_absolute(opt, &opt->engine.system_roots, err);
 	if (r == 0)
 		r = check_roots(opt, err);
-	if (r == 0 && opt->again_fd >= 0)
-		return beneath_find(opt, err);
+	if (r == 0 && handover)
+		return beneath_find(opt, handover, err);
 	if (r == 0)
 		r = mountpoint_clean(opt->mountpoint, err);
 	return r ? r : mountpoint_check(opt, err);

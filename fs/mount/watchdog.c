@@ -53,6 +53,7 @@ struct guarded {
 /* Messages of one byte; longer ones are a mountpoint. */
 #define SAID_END '\0' /* I end in order */
 #define SAID_ENDING '.' /* I was asked to */
+#define SAID_RELOAD '+' /* another daemon is to take over */
 
 /* ---- in the child ---- */
 
@@ -98,7 +99,7 @@ static void learn_connection(struct guarded *guarded, const char *mountpoint)
 	if (!line)
 		return;
 	guarded->minor = minor(mount.dev);
-	guarded->death.mount_id = mount.id;
+	guarded->death.mount = (struct handover_mount){ mount.id, guarded->daemon, false };
 	snprintf(guarded->mountpoint, sizeof(guarded->mountpoint), "%s", mountpoint);
 }
 
@@ -111,6 +112,13 @@ static bool hear_daemon(struct guarded *guarded, int pipe)
 	if (n <= 0)
 		return true;
 	text[n] = 0;
+	if (n == 1 && *text == SAID_RELOAD) {
+		guarded->death.mount.lives = true;
+		if (guarded->handover && *guarded->mountpoint)
+			again_reload(guarded->opt, guarded->handover, &guarded->death);
+		guarded->death.mount.lives = false;
+		return true;
+	}
 	if (n == 1) {
 		guarded->ending = true;
 		return *text != SAID_END;
@@ -199,6 +207,12 @@ static void watchdog_tell(struct watchdog *watchdog, char what)
 {
 	if (write(watchdog->pipe, &what, 1) < 0 && errno != EPIPE)
 		fprintf(stderr, "ryefs: the watchdog does not listen: %m\n");
+}
+
+void watchdog_reload(struct watchdog *watchdog)
+{
+	if (watchdog)
+		watchdog_tell(watchdog, SAID_RELOAD);
 }
 
 void watchdog_ending(struct watchdog *watchdog)

@@ -329,12 +329,13 @@ static struct rye_blob *stats(struct front *front)
 		"\"items\":{\"served\":%zu,\"refused\":%zu,\"scanned\":%s},"
 		"\"engine\":{\"verifications\":%llu,\"verifies\":%llu,\"hits\":%llu,\"runs\":%llu,"
 		"\"texts_memory\":%zu,\"texts_file\":%zu,\"looked\":%llu},"
-		"\"open_refused\":%s,\"io_uring\":\"%s\"",
+		"\"open_refused\":%s,\"reloads\":%s,\"io_uring\":\"%s\"",
 		counts.served, counts.refused, counts.scanned ? "true" : "false",
 		(unsigned long long)counts.verifications, (unsigned long long)counts.verifies,
 		(unsigned long long)counts.hits, (unsigned long long)counts.runs,
 		counts.texts_memory, counts.texts_file, (unsigned long long)nodes.looked,
-		front->answer_open ? "false" : "true", dot_uring(front));
+		front->answer_open ? "false" : "true", front->reloads ? "true" : "false",
+		dot_uring(front));
 	if (front->death.times) {
 		text_addf(&text,
 			  ",\"deaths\":{\"times\":%d,\"at_s\":%lld,\"why\":", front->death.times,

@@ -25,7 +25,7 @@ _ryefs_member() {
 
 _ryefs() {
   local cur prev words cword verb
-  local verbs="mount completion diff doctor edit execute fetch init keygen keys link list log mcp mv new node remote rm schema search secret sign skill threads trust umount untrust verify watch"
+  local verbs="mount completion diff doctor edit execute fetch init keygen keys link list log mcp mv new node reload remote rm schema search secret sign skill threads trust umount untrust verify watch"
   local shared="--project --user --system --env --compat --venv --color --json --quiet --help"
   local options="userspace= system= ro norun nosign coverage= devmode wait= jobs= sandbox= trust_callers= venv env= list= spaces= skills= xattr io_uring allow_other"
   # from the line itself: bash has split its own words at colons
@@ -155,7 +155,7 @@ _ryefs() {
         COMPREPLY=($(compgen -W "tool directive knowledge skill graph http mcp" -- "$cur"))
       fi
       ;;
-    umount) COMPREPLY=($(compgen -W "$(awk '$0 ~ / - fuse\.ryefs / {print $5}' /proc/self/mountinfo)" -- "$cur")) ;;
+    reload | umount) COMPREPLY=($(compgen -W "$(awk '$0 ~ / - fuse\.ryefs / {print $5}' /proc/self/mountinfo)" -- "$cur")) ;;
     trust) COMPREPLY=($(compgen -W self -- "$cur") $(compgen -f -- "$cur")) ;;
     untrust) COMPREPLY=($(compgen -W "$(_ryefs_member fingerprint keys)" -- "$cur")) ;;
     *) COMPREPLY=($(compgen -d -- "$cur")) ;;

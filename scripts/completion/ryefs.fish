@@ -35,6 +35,7 @@ complete -c ryefs -n __ryefs_first -a mcp -d 'be an MCP server, make items of ot
 complete -c ryefs -n __ryefs_first -a mv -d 'give an item another id'
 complete -c ryefs -n __ryefs_first -a new -d 'begin an item'
 complete -c ryefs -n __ryefs_first -a node -d 'let other machines send runs here'
+complete -c ryefs -n __ryefs_first -a reload -d 'have a mount taken over by the program as it is now'
 complete -c ryefs -n __ryefs_first -a remote -d 'machines that runs may go to'
 complete -c ryefs -n __ryefs_first -a rm -d 'take an item away'
 complete -c ryefs -n __ryefs_first -a search -d 'find items'
@@ -61,7 +62,7 @@ complete -c ryefs -n '__ryefs_verb node' -fa 'init admit list remove (__ryefs_me
 complete -c ryefs -n '__ryefs_verb remote' -fa 'list add status push diff pull rm (__ryefs_member name remote list)'
 complete -c ryefs -n '__ryefs_verb secret' -fa 'set list rm (__ryefs_member name secret list)'
 complete -c ryefs -n '__ryefs_verb untrust' -fa '(__ryefs_member fingerprint keys)'
-complete -c ryefs -n '__ryefs_verb umount' -fa "(awk '/ - fuse\.ryefs / {print \$5}' /proc/self/mountinfo)"
+complete -c ryefs -n '__ryefs_verb reload umount' -fa "(awk '/ - fuse\.ryefs / {print \$5}' /proc/self/mountinfo)"
 
 complete -c ryefs -n 'not __ryefs_first' -l project -rFa '(__fish_complete_directories)' -d 'parent of .ai'
 complete -c ryefs -n 'not __ryefs_first' -l user -rFa '(__fish_complete_directories)' -d 'parent of your own .ai'

@@ -212,6 +212,16 @@ static const struct cli_verb verbs[] = {
 	  .max = 2,
 	  .traits = CLI_HIDDEN,
 	  .run = verb_node_work },
+	{ .name = "reload",
+	  .usage = "MOUNTPOINT",
+	  .help = "have a mount taken over by the program as it is now, with no gap",
+	  .more = "After an upgrade. Paths lead to the next daemon at once. What is open, shells that stand\n"
+		  "inside and runs under way stay with the one before, which ends when the last has left.\n"
+		  "Wanted are root, Linux 6.5 and a mount in the background.",
+	  .examples = "ryefs reload mnt",
+	  .min = 1,
+	  .max = 1,
+	  .run = verb_reload },
 	{ .name = "remote",
 	  .usage = "[list] | add NAME [URL [PROJECT]] | status [NAME] | push|gc|rm NAME",
 	  .help = "other machines that runs may go to: see, pin, ask and forget them",

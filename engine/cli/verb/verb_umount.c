@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ryefs umount: an idle mount is simply unmounted. When something holds it, its daemon is
+ * ryefs umount, ryefs reload: an idle mount is simply unmounted. When something holds it, its daemon is
  * asked to end (it cancels the runs it waits for, which frees their writers); what still holds
  * it after that keeps a detached remainder that vanishes with the holder.
  */
@@ -19,6 +19,7 @@
 
 #define PATIENCE_MS 5000 /* runs get RYE_KILL_GRACE_MS to end, the daemon some more */
 #define LOOK_MS 20
+#define RELOAD_MS 20000 /* a big workspace is opened, on a busy machine */
 
 /* The daemon's pid as the mount itself tells it; 0: it does not. */
 static pid_t daemon_pid(const char *path)
@@ -136,4 +137,47 @@ int verb_umount(struct cli *cli)
 	cli_note(cli, "%s was in use; it is gone from here, and wholly when its last user ends",
 		 path);
 	return unmounted(cli, path);
+}
+
+/* By another daemon than this one. */
+static bool taken_over(struct cli *cli, const char *path, pid_t before)
+{
+	int64_t until = clock_ms() + RELOAD_MS;
+	struct progress progress;
+	pid_t now;
+
+	progress_start(&progress, cli, "the next daemon begins");
+	while ((now = daemon_pid(path)) == before && clock_ms() < until) {
+		progress_wait(&progress);
+		poll(NULL, 0, LOOK_MS);
+	}
+	progress_end(&progress);
+	return now > 0 && now != before;
+}
+
+int verb_reload(struct cli *cli)
+{
+	auto_free char *path = verb_umount_absolute(cli->argv[0]), *mend = NULL;
+	bool there = path && mounts_has(path);
+	bool answers = there && daemon_answers(path);
+	auto_json json_t *stats = answers ? mounts_stats(path) : NULL;
+	auto_close int daemon = answers ? daemon_of(path) : -1;
+
+	if (!there)
+		return not_mounted(cli);
+	mend = mend_with("ryefs umount %s", path);
+	if (daemon < 0)
+		return cli_complain(cli, CLI_DENIED, mend, "%s does not answer you", path);
+	if (!json_flag(stats, "reloads", false))
+		return cli_complain(cli, CLI_DENIED, mend,
+				    "%s cannot be taken over: that takes a mount of root's in the "
+				    "background; unmount it and mount it again",
+				    path);
+	if (pidfd_send_signal(daemon, SIGUSR1, NULL, 0) ||
+	    !taken_over(cli, path, (pid_t)json_int(stats, "pid", 0)))
+		return cli_complain(cli, CLI_FAILED, NULL,
+				    "%s stays with its daemon: the program could not take over "
+				    "(Linux 6.5 is wanted)",
+				    path);
+	return out_success(cli, "reloaded", path, NULL);
 }
