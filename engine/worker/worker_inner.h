@@ -80,6 +80,10 @@ struct errand {
 /* worker_open.c; what was opened is closed by worker_done, also after a failure. */
 int worker_open(struct node_worker *worker, struct rye_err *err);
 void worker_done(struct node_worker *worker);
+/* Which of the places that share a board this is: the directory's own id and the machine's, of that file. */
+#define SEAT_MAX 9
+int worker_seat(const struct node_dir *node, const char *machine, char ret[SEAT_MAX],
+		struct rye_err *err);
 /* Its name, which it had: gives it up; takes it again, RYE_BUSY: another worker has it. */
 void worker_leave(struct node_worker *worker);
 int worker_enter(struct node_worker *worker, struct rye_err *err);

@@ -20,7 +20,8 @@
 
 /* Workers of one directory; more would only wait for each other's disk. */
 #define WORKERS_MAX 64
-#define SEAT_MAX 9
+#define MACHINE_ID "/etc/machine-id"
+#define MACHINE_MAX 64
 
 static int64_t given_ms(const char *name, int64_t usual)
 {
@@ -30,15 +31,25 @@ static int64_t given_ms(const char *name, int64_t usual)
 	return ms > 0 ? ms : usual;
 }
 
+/* Read whole; what is not there is nothing. Not beneath anything: /etc/machine-id may be a link to /run. */
+static void machine_add(const char *path, struct rye_buf *ret)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	auto_blob struct rye_blob *machine = NULL;
+
+	if (fd >= 0 && !io_read_fd(fd, MACHINE_MAX, &machine, NULL))
+		buf_add(ret, machine->data, machine->len);
+}
+
 /*
- * Which of the places that share a board this is: what is running under a worker's name is taken up by the next
- * of the name, so a directory that was copied to another machine must not have it.
+ * What is running under a worker's name is taken up by the next of the name, so a directory that was copied to
+ * another machine must not have it.
  */
-static int seat_of(const struct node_dir *node, char ret[SEAT_MAX], struct rye_err *err)
+int worker_seat(const struct node_dir *node, const char *machine, char ret[SEAT_MAX],
+		struct rye_err *err)
 {
 	auto_blob struct rye_blob *kept = NULL;
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	auto_blob struct rye_blob *machine = NULL;
 	char id[ID_UUID_MAX], digest[SHA_HEX];
 	int r = io_read_at(node->dir, "work/seat", sizeof(id), &kept);
 
@@ -51,8 +62,7 @@ static int seat_of(const struct node_dir *node, char ret[SEAT_MAX], struct rye_e
 		return rye_fail_sys(err, -r, "%s/work/seat", node->path);
 	if (kept)
 		buf_add(&text, kept->data, kept->len);
-	if (!io_read_at(AT_FDCWD, "/etc/machine-id", 64, &machine))
-		buf_add(&text, machine->data, machine->len);
+	machine_add(machine, &text);
 	if (text.failed)
 		return memory_fail(err);
 	sha256_hex(buf_span(&text), digest);
@@ -86,7 +96,7 @@ void worker_leave(struct node_worker *worker)
 static int take_name(struct node_worker *worker, struct rye_err *err)
 {
 	char seat[SEAT_MAX];
-	int r = seat_of(worker->node, seat, err);
+	int r = worker_seat(worker->node, MACHINE_ID, seat, err);
 
 	if (r)
 		return r;

@@ -12,7 +12,7 @@ export USER_SPACE=$U HOME=$U
 NODE=$T/node
 KEY=$U/.ai/config/keys/signing/private_key.pem
 [ -f "$KEY" ] || "$RYEFS" keygen > /dev/null
-FP=$(basename "$(ls "$U"/.ai/config/keys/trusted/*.toml | head -n 1)" .toml)
+FP=$("$RYEFS" keys --json | jq -r '[.[] | select(.status == "signing")][0].fingerprint')
 DEMO=$NODE/work/projects/$FP/demo
 export RYE_NODE_LEASE_MS=1000 RYE_NODE_SILENT_MS=2000
 

@@ -3,6 +3,8 @@
 # remote_worker.sh: orders and their worker: run once and settled with a receipt; what was planted in the
 # database, or exceeds what the principal may, never runs; cancel, a killed worker, lost and late.
 . "$(dirname "$0")/lib.sh"
+# whatever this run's own key is called, another one's file comes before it: whose project it is tells the key that signs
+cp "$U/.ai/config/keys/trusted/f0ff50dacf109dea.toml" "$U/.ai/config/keys/trusted/0000000000000000.toml"
 . "$(dirname "$0")/remote_lib.sh"
 
 ask init

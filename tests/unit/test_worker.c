@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a worker remembers of orders: each is begun once, by whichever worker of the machine, and an
- * idempotent one once for each attempt.
+ * idempotent one once for each attempt. What a worker is called.
  */
 #include "told.h"
 
 #include "base/io.h"
+#include "str.h"
 #include "worker/worker_inner.h"
 
 #include <fcntl.h>
@@ -37,9 +38,48 @@ static void an_order_is_begun_once(void **state)
 	io_remove_tree(AT_FDCWD, dir, 3);
 }
 
+static void machine_is(int dir, const char *id)
+{
+	assert_int_equal(io_replace_at(dir, "machine-id", span_of(id), 0600), 0);
+}
+
+static void seat_is(const struct node_dir *node, const char *machine, char ret[SEAT_MAX])
+{
+	struct rye_err err = { 0 };
+
+	assert_works(&err, worker_seat(node, machine, ret, &err));
+}
+
+/* A copy of a directory on another machine has another name there, though all its files are the same. */
+static void a_machine_is_part_of_a_workers_name(void **state)
+{
+	char dir[] = "/tmp/rye-worker-XXXXXX", machine[64];
+	char here[SEAT_MAX], again[SEAT_MAX], there[SEAT_MAX], bare[SEAT_MAX];
+	struct node_dir node = { .path = dir };
+
+	assert_non_null(mkdtemp(dir));
+	node.dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(node.dir >= 0);
+	assert_int_equal(io_mkdirs_at(node.dir, "work", 0700), 0);
+	snprintf(machine, sizeof(machine), "%s/machine-id", dir);
+	machine_is(node.dir, "0123456789abcdef0123456789abcdef\n");
+	seat_is(&node, machine, here);
+	seat_is(&node, machine, again);
+	assert_string_equal(here, again);
+	machine_is(node.dir, "fedcba9876543210fedcba9876543210\n");
+	seat_is(&node, machine, there);
+	assert_string_not_equal(here, there);
+	unlinkat(node.dir, "machine-id", 0);
+	seat_is(&node, machine, bare);
+	assert_string_not_equal(bare, there);
+	close(node.dir);
+	io_remove_tree(AT_FDCWD, dir, 3);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(an_order_is_begun_once) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(an_order_is_begun_once),
+					   cmocka_unit_test(a_machine_is_part_of_a_workers_name) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
