@@ -40,12 +40,14 @@ static inline void place_open(struct test_place *p, bool compat)
 	p->env = (struct item_env){ .spaces = p->spaces,
 				    .trust = p->trust,
 				    .compat = compat,
-				    .store = item_store_open() };
+				    .store = item_store_open(),
+				    .keep = config_keep_open() };
 }
 
 static inline void place_close(struct test_place *p)
 {
 	item_store_close(p->env.store);
+	config_keep_close(p->env.keep);
 	trust_box_free(p->trust);
 	spaces_close(p->spaces);
 	p->trust = NULL;

@@ -239,3 +239,8 @@ int rye_remote_foreign(struct rye *rye, const char *remote, rye_name_fn fn, void
 {
 	return remote_view_foreign(&rye->items, remote, fn, arg, err);
 }
+
+uint64_t rye_remote_stamp(struct rye *rye, const char *remote)
+{
+	return remote_view_stamp(&rye->items, remote);
+}

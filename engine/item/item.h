@@ -211,6 +211,10 @@ int config_load(const struct item_env *env, const struct config_ask *ask, struct
 /* Its map alone, of every space that has the file. RYE_UNSIGNED: see whose. */
 int config_everywhere(const struct item_env *env, const struct config_want *want,
 		      struct config_entry *ret, struct rye_err *err);
+/* merged_kept.c: the same for items of every space, kept while its files are as they were; frozen. */
+struct config_keep *config_keep_open(void); /* NULL: out of memory */
+void config_keep_close(struct config_keep *keep);
+int config_map(const struct item_env *env, const char *path, json_t **ret, struct rye_err *err);
 
 /*
  * meta.c: what a tool declares, normalised over languages (docs/items.md): dunder or bare names,

@@ -23,7 +23,8 @@ int item_env_open(const struct rye_options *opt, const struct log *log, struct i
 		return r;
 	ret->spaces = spaces;
 	ret->store = item_store_open();
-	if (!ret->store)
+	ret->keep = config_keep_open();
+	if (!ret->store || !ret->keep)
 		return memory_fail(err);
 	return trust_box_new(spaces, log, &ret->trust, err);
 }
@@ -33,6 +34,7 @@ void item_env_close(struct item_env *env)
 	if (env->trust)
 		trust_box_free(env->trust);
 	item_store_close(env->store);
+	config_keep_close(env->keep);
 	spaces_close((struct spaces *)env->spaces); /* ours: item_env_open made it */
 	*env = (struct item_env){ .log = env->log };
 }

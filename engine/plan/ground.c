@@ -16,7 +16,6 @@
 #include "space/space.h"
 #include "trust/trust.h"
 
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -100,22 +99,6 @@ void ground_unref(struct ground *ground)
 
 /* ---- where the elements of a chain were looked for ---- */
 
-/* What lies below a space's .ai, or that there is none. */
-static void mark_in_space(struct marks *marks, const struct space *space, const char *path)
-{
-	auto_free char *ai = NULL;
-	int fd = space_fd(space);
-
-	if (fd >= 0) {
-		marks_add(marks, fd, path, true);
-		return;
-	}
-	if (asprintf(&ai, "%s/.ai", space->root) < 0)
-		marks_unfit(marks);
-	else
-		marks_add(marks, AT_FDCWD, ai, true);
-}
-
 /* The directories that would have it, from the strongest space to the one that does. */
 static void mark_search(const struct plan_base *base, struct marks *marks,
 			const struct item_ask *ask, const struct rye_item *found)
@@ -133,7 +116,7 @@ static void mark_search(const struct plan_base *base, struct marks *marks,
 	}
 	for (int i = 0; i <= found->space->index; i++)
 		if (!ask->from || spaces->v[i].type >= ask->from->type)
-			mark_in_space(marks, &spaces->v[i], dir);
+			space_mark(&spaces->v[i], dir, true, marks);
 }
 
 void ground_mark_item(const struct plan_base *base, struct marks *marks, const struct item_ask *ask,
@@ -161,16 +144,6 @@ void ground_mark_chain(const struct plan_base *base, struct ground *ground, cons
 	}
 }
 
-void ground_mark_file(struct marks *marks, const struct space *space, const char *path)
-{
-	int fd = space_fd(space);
-
-	if (fd >= 0)
-		marks_add(marks, fd, path, false);
-	else
-		mark_in_space(marks, space, path);
-}
-
 void ground_mark_config(const struct planner *planner, const char *path, size_t n, bool first)
 {
 	const struct spaces *spaces = planner->base->items->spaces;
@@ -185,7 +158,7 @@ void ground_mark_config(const struct planner *planner, const char *path, size_t 
 	for (size_t i = 0; i < spaces->n && !(first && there) && !marks->unfit; i++) {
 		size_t before = marks->n;
 
-		ground_mark_file(marks, &spaces->v[i], file);
+		space_mark(&spaces->v[i], file, false, marks);
 		there += marks->n > before && marks->v[marks->n - 1].there;
 	}
 	/* another number: one has come or gone meanwhile */

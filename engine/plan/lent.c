@@ -33,7 +33,7 @@ static int lend_module(struct planner *planner, const char *file, struct rye_err
 	r = rye_load_path(planner->base->items, &ask, &module, err);
 	if (r)
 		return r;
-	ground_mark_file(planner->marks, module->space, module->path);
+	space_mark(module->space, module->path, false, planner->marks);
 	if (!env_name_ok(name.data) || memchr(module->text->data, 0, module->text->len))
 		return rye_fail(err, RYE_INVALID, "%s cannot be lent to tools", file);
 	env_put(&planner->env, name.data, module->text->data);

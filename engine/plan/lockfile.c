@@ -107,7 +107,7 @@ int lockfile_check(struct planner *planner, struct rye_err *err)
 		auto_buf struct rye_buf path = RYE_BUF_INIT;
 		int r = lockfile_read(&spaces->v[i], name, &doc, err);
 
-		ground_mark_file(planner->marks, &spaces->v[i], name);
+		space_mark(&spaces->v[i], name, false, planner->marks);
 		if (r || !doc) {
 			if (r)
 				return r;

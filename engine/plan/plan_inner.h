@@ -11,8 +11,6 @@
 void ground_fill(struct ground *ground, const struct planner *planner);
 /* And given to another planner. */
 void ground_lend(const struct ground *ground, struct planner *planner);
-/* Notes a file below a space's .ai, or that it is not there. */
-void ground_mark_file(struct marks *marks, const struct space *space, const char *path);
 /* Notes where a configuration was looked for: n files were read of it. */
 void ground_mark_config(const struct planner *planner, const char *path, size_t n, bool first);
 

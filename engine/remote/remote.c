@@ -62,10 +62,9 @@ const json_t *remote_doc(const struct rye_item *item)
 
 int remote_map(const struct item_env *env, json_t **ret, struct rye_err *err)
 {
-	const struct config_want want = { .path = REMOTES_FILE ".yaml", .whose = RYE_SYSTEM };
-	struct config_entry entry = { 0 };
-	int r = config_everywhere(env, &want, &entry, err);
-	const json_t *map = json_object_get(entry.map, "remotes");
+	auto_json json_t *doc = NULL;
+	int r = config_map(env, REMOTES_FILE ".yaml", &doc, err);
+	json_t *map = json_object_get(doc, "remotes");
 
 	if (!r && map && !json_is_object(map) && !json_is_null(map))
 		r = rye_fail(err, RYE_INVALID,
@@ -73,12 +72,10 @@ int remote_map(const struct item_env *env, json_t **ret, struct rye_err *err)
 	if (!r && json_object_size(map) > REMOTES_MAX)
 		r = rye_fail(err, RYE_TOO_BIG, "config:" REMOTES_FILE ": more than %d remotes",
 			     REMOTES_MAX);
-	if (!r) {
-		*ret = json_is_object(map) ? json_deep_copy(map) : json_object();
-		r = *ret ? 0 : memory_fail(err);
-	}
-	config_entry_done(&entry);
-	return r;
+	if (r)
+		return r;
+	*ret = json_is_object(map) ? json_incref(map) : json_object();
+	return *ret ? 0 : memory_fail(err);
 }
 
 int remote_names(const struct item_env *env, json_t **ret, struct rye_err *err)

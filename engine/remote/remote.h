@@ -189,6 +189,8 @@ int remote_view_threads(const struct item_env *env, const char *remote, rye_name
 json_t *remote_foreign(const struct item_env *env, const char *name);
 int remote_view_foreign(const struct item_env *env, const char *remote, rye_name_fn fn, void *arg,
 			struct rye_err *err);
+/* See rye_remote_stamp. */
+uint64_t remote_view_stamp(const struct item_env *env, const char *remote);
 /* A thread was deleted: its order goes, too. */
 void remote_view_forget(const struct item_env *env, const char *id);
 

@@ -8,6 +8,7 @@
 #include "base/id.h"
 #include "base/io.h"
 #include "clock.h"
+#include "hash.h"
 #include "memory.h"
 #include "scope.h"
 #include "str.h"
@@ -248,4 +249,63 @@ void remote_view_forget(const struct item_env *env, const char *id)
 		if (dir >= 0)
 			unlinkat(dir, id, 0);
 	}
+}
+
+/* ---- is it as it was? ---- */
+
+static uint64_t stamp_names(const struct item_env *env)
+{
+	auto_json json_t *names = NULL;
+	uint64_t hash = HASH_BASIS;
+	const json_t *name;
+	size_t i;
+
+	if (remote_names(env, &names, NULL))
+		return 0;
+	json_array_foreach(names, i, name)
+		hash = hash_add(hash_text(hash, json_string_value(name)), '/');
+	return hash | 1;
+}
+
+/* What was there, and when a name in it came or went: every file of these is replaced, none is changed. */
+static uint64_t stamp_marks(const struct marks *marks)
+{
+	uint64_t hash = HASH_BASIS;
+
+	for (size_t i = 0; i < marks->n; i++) {
+		const struct stat *st = &marks->v[i].st;
+
+		hash = hash_add(hash_text(hash, marks->v[i].path), marks->v[i].there);
+		if (!marks->v[i].there)
+			continue;
+		hash = hash_add(hash_add(hash, st->st_dev), st->st_ino);
+		hash = hash_add(hash_add(hash, (uint64_t)st->st_mtim.tv_sec),
+				(uint64_t)st->st_mtim.tv_nsec);
+		hash = hash_add(hash_add(hash, (uint64_t)st->st_ctim.tv_sec),
+				(uint64_t)st->st_ctim.tv_nsec);
+	}
+	return marks->unfit ? 0 : hash | 1;
+}
+
+uint64_t remote_view_stamp(const struct item_env *env, const char *remote)
+{
+	static const char *const places[] = { "", "/outbox" };
+	const struct space *project = &env->spaces->v[0];
+	struct marks marks = { 0 };
+	char path[128];
+	uint64_t stamp;
+
+	if (!*remote)
+		return stamp_names(env);
+	if (!remote_name_ok(remote))
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		snprintf(path, sizeof(path), "state/remotes/%s%s", remote, places[i]);
+		space_mark(project, path, false, &marks);
+	}
+	/* which runs are foreign */
+	space_mark(project, "state/threads", false, &marks);
+	stamp = stamp_marks(&marks);
+	marks_done(&marks);
+	return stamp;
 }

@@ -49,6 +49,21 @@ int space_fd(const struct space *space)
 	return none;
 }
 
+void space_mark(const struct space *space, const char *path, bool follow, struct marks *ret)
+{
+	auto_free char *ai = NULL;
+	int fd = space_fd(space);
+
+	if (fd >= 0) {
+		marks_add(ret, fd, path, follow);
+		return;
+	}
+	if (asprintf(&ai, "%s/.ai", space->root) < 0)
+		marks_unfit(ret);
+	else
+		marks_add(ret, AT_FDCWD, ai, true);
+}
+
 /*
  * dup3 puts the directory that is there now under the old number, so a thread that has read the
  * number can go on using it. When .ai is gone that is /dev/null, in which no path can be found:

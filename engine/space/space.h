@@ -6,12 +6,10 @@
 #ifndef RYE_SPACE_SPACE_H
 #define RYE_SPACE_SPACE_H
 
+#include "base/io.h"
 #include "base/log.h"
 #include "base/sha.h"
 #include "err.h"
-
-#include <stdint.h>
-#include <sys/stat.h>
 
 /* space.c (docs/items.md): frozen after rye_open, but for a space whose .ai did not exist yet. */
 
@@ -42,6 +40,8 @@ void spaces_close(struct spaces *spaces);
 bool spaces_nested(const struct spaces *spaces, const struct space *space);
 /* O_PATH descriptor of the space's .ai, opened again if it has appeared since; -1: none. */
 int space_fd(const struct space *space);
+/* marks_add of what lies below .ai, or that there is none. */
+void space_mark(const struct space *space, const char *path, bool follow, struct marks *ret);
 /* .ai was replaced or removed: the same descriptor stands for what is there now. True: it was. */
 bool space_renew(const struct space *space);
 /* The same directory as a space before it: a project that is the home, a bundle that is named twice. */
@@ -90,9 +90,8 @@ struct item_ask {
 int space_locate(const struct spaces *spaces, const struct item_ask *ask, struct located *ret,
 		 struct rye_err *err);
 
-/* Directories between the kind's and the file: the category an id must carry. */
+/* Directories between the kind's and the file: the category an id must carry; its last segment, borrowed. */
 struct rye_span space_category(const char *id);
-/* The last segment of an id. Borrowed. */
 const char *space_stem(const char *id);
 /* "<root>/.ai/<path>"; free it; NULL: out of memory. */
 char *space_abspath(const struct space *space, const char *path);

@@ -155,6 +155,7 @@ struct item_env {
 	struct trust_box *trust; /* the current snapshot (trust/trust.h) */
 	bool compat, dev_mode;
 	struct item_store *store; /* of what was verified (item/item_store.c); or NULL */
+	struct config_keep *keep; /* of what was merged (item/merged_kept.c); or NULL */
 	const struct log *log;
 };
 

@@ -5,7 +5,7 @@
  * Owns the grammar below it: what is known of a remote as files, its threads as links, and below the
  * kinds' directories, which list nothing, the verbs of every item with the target set. Whatever is
  * looked up or listed is read from files here; what connects is a run. Every lookup asks anew
- * (timeouts 0). No lock.
+ * (timeouts 0); a listing is remembered while the files that it is made of are what they were. No lock.
  */
 #include "views/views.h"
 
@@ -96,22 +96,35 @@ static bool remotes_has_thread(struct front *front, const char *remote, const ch
 
 static const struct node_class remotes_class;
 
+/* A listing is remembered for as long as its node is: where nothing tells whether it is the same, each has its own. */
+static uint64_t remotes_version(struct front *front, const char *text, bool item)
+{
+	struct timespec now;
+	struct remotes_at at;
+	uint64_t stamp = 0;
+
+	if (remotes_split(text, &at))
+		stamp = at.kind < RYE_KIND__MAX ? 1 + item :
+						  rye_remote_stamp(front->rye, at.remote);
+	if (stamp)
+		return stamp;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec + 1;
+}
+
 static int enter_dir(fuse_req_t req, const struct tree_key *key, bool item,
 		     struct fuse_entry_param *ret)
 {
 	struct front *front = front_of(req);
-	struct timespec now;
 	struct node_want want = {
 		.key = key,
 		.class = &remotes_class,
 		.mtime = front->started,
 		.mode = S_IFDIR | 0755,
 		.item = item,
+		.version = remotes_version(front, key->text, item),
 	};
 
-	/* a listing is remembered for as long as its node: each LOOKUP makes another one */
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	want.version = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec + 1;
 	return enter_node(front, node_make(front->nodes, &want), 0, ret);
 }
 

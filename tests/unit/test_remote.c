@@ -117,6 +117,55 @@ static void an_entry_comes_and_goes_and_the_rest_stays(void **state)
 	assert_string_equal(remote.project, "project");
 }
 
+static json_t *configured(struct world *world)
+{
+	struct rye_err err = { 0 };
+	json_t *map = NULL;
+
+	assert_works(&err, config_map(&world->place.env, "remotes/remotes.yaml", &map, &err));
+	return map;
+}
+
+/* Times that have just been made are believed by none: until they are old. */
+static json_t *configured_kept(struct world *world)
+{
+	for (int i = 0; i < 2000; i++) {
+		auto_json json_t *one = configured(world);
+		auto_json json_t *other = configured(world);
+
+		if (one == other)
+			return steal(&one);
+		usleep(5000); /* reason: the time of a file is compared with the clock, which tells no one */
+	}
+	fail_msg("it is read at each look");
+	return NULL;
+}
+
+static void what_is_configured_is_read_once(void **state)
+{
+	struct world *world = *state;
+	struct item_env *env = &world->place.env;
+	auto_json json_t *before = NULL, *after = NULL;
+	struct rye_err err = { 0 };
+	char trusted[256];
+
+	assert_works(&err, remote_enter(env, "gpu", URL, "demo", &err));
+	before = configured_kept(world);
+	assert_works(&err, remote_enter(env, "box", URL, "demo", &err));
+	after = configured_kept(world);
+	assert_ptr_not_equal(before, after);
+	assert_int_equal(json_object_size(json_object_get(before, "remotes")), 1);
+	assert_int_equal(json_object_size(json_object_get(after, "remotes")), 2);
+	/* nor is it believed for longer than its key */
+	snprintf(trusted, sizeof(trusted), "%s/.ai/config/keys/trusted/%s.toml", world->place.user,
+		 world->own);
+	assert_int_equal(unlink(trusted), 0);
+	assert_works(&err, trust_reload(world->place.trust, &err));
+	json_decref(after);
+	after = NULL;
+	assert_int_equal(config_map(env, "remotes/remotes.yaml", &after, &err), -RYE_UNTRUSTED);
+}
+
 static void configuration_that_nobody_signed_is_refused(void **state)
 {
 	struct world *world = *state;
@@ -322,6 +371,7 @@ int main(void)
 		cmocka_unit_test(entries),
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 		CASE(an_entry_comes_and_goes_and_the_rest_stays),
+		CASE(what_is_configured_is_read_once),
 		CASE(configuration_that_nobody_signed_is_refused),
 		CASE(a_pin_is_the_persons_and_of_one_remote),
 		CASE(a_pin_of_a_wider_scope_is_none),
