@@ -53,7 +53,12 @@ is "a tool's own parameter stays its own" "$(run make '{"target":"remote:gpu"}' 
 like 'a word that is no remote is a parameter' "$(error "$(run note '{"target":"install"}')")" 'null'
 rm -f "$P/notes"
 
-# --- the matrix, by each door ---
+# --- the matrix, by each door: all its cells, then what is no cell ---
+is '13: all cells of the matrix, by every door' "$(python3 "$SRC/e2e/remote_matrix.py" "$RYEFS" "$SRC" "$P" "$U" "$S" "$M" 2>&1)" \
+  'mount: 48 of 48
+mcp: 48 of 48
+graph: 12 of 12
+command line: 16 of 16'
 like 'a dry run' "$(error "$(converse "$M/tools/note/dry_run" '{"target":"remote:gpu"}')")" '^dry_run \+ remote is not supported'
 like 'a directive inline' "$(error "$(converse "$M/directives/hello/run" '{"target":"remote:gpu"}')")" '^Directives on remote must use thread="fork"'
 like 'a dry run on the command line' "$(cli --dry-run --target remote:gpu tool:note)" 'dry_run \+ remote is not supported'
