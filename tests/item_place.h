@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
-/*
- * item_place.h - private spaces for the tests of engine/item: a project, a user space and one
- * bundle in a temporary directory, with the vectors of tests/vectors put where a case wants them.
- */
+/* item_place.h - private spaces for tests: a project, a user space, a bundle, vectors where a case wants them. */
 #include "item_files.h"
 
 #include "item/item.h"

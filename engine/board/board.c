@@ -151,14 +151,14 @@ int board_hold(struct board *board, const char *name, struct rye_err *err)
 	return board_step(board, BOARD_QUERY(board->engine->hold, DB_TEXT(name)), NULL, err);
 }
 
-void board_wake(struct board *board)
+void board_wake(struct board *board, enum board_news news, const char *id)
 {
-	board->engine->wake(board);
+	board->engine->wake(board, news, id);
 }
 
-void board_wait(struct board *board, int also, int64_t ms)
+unsigned board_wait(struct board *board, int also, unsigned news, int64_t ms)
 {
-	board->engine->wait(board, also, ms);
+	return board->engine->wait(board, also, news, ms);
 }
 
 bool board_is_over(const char *state)

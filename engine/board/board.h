@@ -137,11 +137,21 @@ struct board_end {
 int board_settle(struct board *board, const struct board_run *claim, const struct board_end *end,
 		 enum board_settled *ret, struct rye_err *err);
 
+/* What was done to a board. */
+enum board_news {
+	BOARD_ORDER =
+		1, /* an order can be taken: to workers that would take one; of many that wait one is woken */
+	BOARD_WORD =
+		2, /* a run is to be cancelled, or was told something: to workers that have runs */
+	BOARD_TOLD = 4, /* what came out of a run, its end: to doors that follow one */
+};
+
 /*
- * Waits until something was done to the board by any process, or `also` is readable (-1: none), at most so
- * long; may return sooner.
+ * Waits until something of `news` was done to the board by any process, or `also` is readable (-1: none), at most so
+ * long; may return sooner. What of it may have been done. A process that waits for BOARD_ORDER has asked for one behind
+ * its last wait.
  */
-void board_wait(struct board *board, int also, int64_t ms);
+unsigned board_wait(struct board *board, int also, unsigned news, int64_t ms);
 
 /* ---- heads, and what principals use (board_heads.c) ---- */
 

@@ -26,8 +26,10 @@ struct board_engine {
 	int (*transaction)(struct board *board, board_work_fn fn, void *arg, struct rye_err *err);
 	/* NULL: the value is null */
 	const char *(*text)(const struct board_cells *cells, int column, size_t *ret_len);
-	void (*wake)(struct board *board);
-	void (*wait)(struct board *board, int also, int64_t ms);
+	void (*wake)(struct board *board, enum board_news news, const char *id);
+	unsigned (*wait)(struct board *board, int also, unsigned news, int64_t ms);
+	/* id was taken by this process: those that have heard of it need not look; NULL: all look */
+	void (*taken)(struct board *board, const char *id);
 };
 extern const struct board_engine board_sqlite, board_postgres;
 
@@ -38,8 +40,8 @@ struct board {
 
 /* A statement with its words replaced; ret->data is the text. */
 void board_spell(const struct board_engine *engine, const char *sql, struct rye_buf *ret);
-/* Waiting workers and doors are told, after the transaction. */
-void board_wake(struct board *board);
+/* Waiting workers and doors are told, after the transaction, of the run `id`; "": of several. */
+void board_wake(struct board *board, enum board_news news, const char *id);
 
 /* Columns of a run that board_run_of reads, in this order; then those of the caller. */
 #define RUN_COLUMNS                                                                             \

@@ -9,7 +9,9 @@
  */
 #include "board/board_inner.h"
 #include "board/board_pq.h"
+#include "board/lots.h"
 
+#include "clock.h"
 #include "memory.h"
 #include "scope.h"
 #include "str.h"
@@ -40,6 +42,7 @@ struct postgres_board {
 	PGconn *conn; /* NULL: none yet */
 	pthread_mutex_t hearing;
 	PGconn *ear;
+	struct lots lots; /* of the one thread that waits for orders; what it hears: hearing's */
 };
 
 /* A row that is being read: the bytes of its column that was asked for last. */
@@ -310,11 +313,22 @@ static int postgres_transaction(struct board *board, board_work_fn fn, void *arg
 
 /* ---- waking ---- */
 
-static void postgres_wake(struct board *board)
+static void postgres_wake(struct board *board, enum board_news news, const char *id)
 {
+	char notice[ID_UUID_MAX + 16];
+
 	/* one that is lost costs one poll */
-	postgres_ask(board, &(struct board_query){ .sql = "SELECT pg_notify('" CHANNEL "', '')" },
+	snprintf(notice, sizeof(notice), "%d %.*s", (int)news, ID_UUID_MAX, id);
+	postgres_ask(board, BOARD_QUERY("SELECT pg_notify('" CHANNEL "', ?1)", DB_TEXT(notice)),
 		     NULL, NULL);
+}
+
+static void postgres_taken(struct board *board, const char *id)
+{
+	struct postgres_board *own = board->handle;
+
+	lots_won(&own->lots);
+	postgres_wake(board, 0, id);
 }
 
 /* With `hearing`. False: just connected, or not to be reached; what was missed is looked for soon. */
@@ -339,15 +353,6 @@ static bool ear_ready(struct postgres_board *own, int *ret_fd)
 	return false;
 }
 
-static void ear_drain(struct postgres_board *own)
-{
-	PGnotify *notice;
-
-	if (own->ear && own->pq.consumeInput(own->ear))
-		while ((notice = own->pq.notifies(own->ear)))
-			own->pq.freemem(notice);
-}
-
 static bool ear_open(struct postgres_board *own, int *ret_fd)
 {
 	GUARD(&own->hearing);
@@ -355,24 +360,66 @@ static bool ear_open(struct postgres_board *own, int *ret_fd)
 	return ear_ready(own, ret_fd);
 }
 
-static void ear_empty(struct postgres_board *own)
+/* With `hearing`. What came; that nothing did means that another thread has heard it. */
+static unsigned ear_drain(struct postgres_board *own)
+{
+	unsigned heard = 0;
+	PGnotify *notice;
+	bool any = false;
+
+	if (!own->ear || !own->pq.consumeInput(own->ear))
+		return 0;
+	while ((notice = own->pq.notifies(own->ear))) {
+		heard |= lots_hear(&own->lots, notice->extra, clock_ms());
+		own->pq.freemem(notice);
+		any = true;
+	}
+	return any ? heard : BOARD_WORD | BOARD_TOLD;
+}
+
+static unsigned ear_hear(struct postgres_board *own)
 {
 	GUARD(&own->hearing);
 
-	ear_drain(own);
+	return ear_drain(own);
 }
 
-static void postgres_wait(struct board *board, int also, int64_t ms)
+/* Until what is heard is of `news`, or the lot is drawn. */
+static unsigned ear_wait(struct postgres_board *own, struct pollfd polled[2], unsigned news,
+			 int64_t until)
+{
+	struct lots *lots = &own->lots;
+
+	for (int64_t now = clock_ms(); now < until; now = clock_ms()) {
+		int64_t at = news & BOARD_ORDER ? MIN_OF(until, lots_at(lots)) : until;
+		int n = poll(polled, 2, (int)(at > now ? at - now : 0));
+		unsigned heard = n > 0 && polled[0].revents ? ear_hear(own) : 0;
+
+		if (heard & news & ~(unsigned)BOARD_ORDER)
+			return heard & news;
+		if (n < 0 || polled[1].revents || polled[0].revents & ~POLLIN)
+			return 0;
+		if (news & BOARD_ORDER && clock_ms() >= lots_at(lots)) {
+			lots_drawn(lots);
+			return BOARD_ORDER;
+		}
+	}
+	return 0;
+}
+
+static unsigned postgres_wait(struct board *board, int also, unsigned news, int64_t ms)
 {
 	struct postgres_board *own = board->handle;
 	/* poll passes over descriptors below 0 */
-	struct pollfd polled[] = { { .fd = -1, .events = POLLIN },
-				   { .fd = also, .events = POLLIN } };
+	struct pollfd polled[2] = { { .fd = -1, .events = POLLIN },
+				    { .fd = also, .events = POLLIN } };
+	bool hears = ear_open(own, &polled[0].fd);
+	unsigned heard;
 
-	if (!ear_open(own, &polled[0].fd))
-		ms = MIN_OF(ms, UNHEARD_MS);
-	if (poll(polled, ARRAY_SIZE(polled), (int)ms) > 0 && polled[0].revents)
-		ear_empty(own);
+	if (news & BOARD_ORDER)
+		lots_begin(&own->lots);
+	heard = ear_wait(own, polled, news, clock_ms() + (hears ? ms : MIN_OF(ms, UNHEARD_MS)));
+	return hears ? heard : news;
 }
 
 /* ---- opening ---- */
@@ -479,4 +526,5 @@ const struct board_engine board_postgres = {
 	.text = postgres_text,
 	.wake = postgres_wake,
 	.wait = postgres_wait,
+	.taken = postgres_taken,
 };

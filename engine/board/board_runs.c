@@ -108,7 +108,7 @@ int board_submit(struct board *board, const struct board_order *order, struct bo
 	int r = board_transaction(board, submit_in, &what, err);
 
 	if (!r && what.added)
-		board_wake(board);
+		board_wake(board, BOARD_ORDER, order->id);
 	return r;
 }
 
@@ -217,8 +217,9 @@ int board_cancel(struct board *board, const char *principal, const char *id, str
 	struct telling what = { principal, id, NULL, ret, NULL };
 	int r = board_transaction(board, cancel_in, &what, err);
 
+	/* a queued one is over by it */
 	if (!r)
-		board_wake(board);
+		board_wake(board, BOARD_WORD | BOARD_TOLD, id);
 	return r;
 }
 
@@ -251,7 +252,7 @@ int board_say(struct board *board, const char *principal, const char *id, const 
 	int r = board_transaction(board, say_in, &what, err);
 
 	if (!r)
-		board_wake(board);
+		board_wake(board, BOARD_WORD, id);
 	return r;
 }
 

@@ -156,16 +156,19 @@ static const char *sqlite_text(const struct board_cells *cells, int column, size
 	return text ? text : "";
 }
 
-static void sqlite_wake(struct board *board)
+static void sqlite_wake(struct board *board, enum board_news news, const char *id)
 {
 	const struct sqlite_board *own = board->handle;
 
+	(void)news;
+	(void)id;
 	/* a wake-up that is lost costs one poll */
 	if (own->wake < 0 || pwrite(own->wake, "\n", 1, 0) < 0)
 		return;
 }
 
-static void sqlite_wait(struct board *board, int also, int64_t ms)
+/* A node that is one machine has a worker or two: what was done is not told apart. */
+static unsigned sqlite_wait(struct board *board, int also, unsigned news, int64_t ms)
 {
 	const struct sqlite_board *own = board->handle;
 	/* poll passes over descriptors below 0 */
@@ -175,9 +178,11 @@ static void sqlite_wait(struct board *board, int also, int64_t ms)
 
 	if (own->notices < 0)
 		ms = MIN_OF(ms, UNNOTICED_MS);
-	if (poll(polled, ARRAY_SIZE(polled), (int)ms) > 0 && polled[0].revents)
-		while (read(own->notices, notice, sizeof(notice)) > 0)
-			continue;
+	if (poll(polled, ARRAY_SIZE(polled), (int)ms) <= 0 || !polled[0].revents)
+		return own->notices < 0 ? news : 0;
+	while (read(own->notices, notice, sizeof(notice)) > 0)
+		continue;
+	return news;
 }
 
 const struct board_engine board_sqlite = {

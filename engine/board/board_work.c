@@ -101,6 +101,8 @@ int board_claim(struct board *board, const struct board_seat *seat, struct board
 		board_claim_done(ret);
 		r = 0;
 	}
+	if (!r && board->engine->taken && ret->body)
+		board->engine->taken(board, ret->run.id);
 	return claim_end(ret, since, r, err);
 }
 
@@ -227,7 +229,7 @@ int board_expire(struct board *board, const struct board_seat *seat, struct rye_
 		return r;
 	r = board_transaction(board, expire_in, (void *)seat, err);
 	if (!r)
-		board_wake(board);
+		board_wake(board, BOARD_ORDER | BOARD_TOLD, "");
 	return r;
 }
 
@@ -282,7 +284,7 @@ int board_write(struct board *board, const struct board_run *claim, const struct
 	int r = board_transaction(board, write_in, &what, err);
 
 	if (!r)
-		board_wake(board);
+		board_wake(board, BOARD_TOLD, claim->id);
 	return r;
 }
 
@@ -290,6 +292,8 @@ struct settling {
 	const struct board_run *claim;
 	const struct board_end *end;
 	enum board_settled is;
+	bool done;
+	bool room; /* one that waited can be taken, and maybe not by the worker that has a free place now */
 };
 
 struct settled {
@@ -337,31 +341,45 @@ static int settle_after(struct board *board, struct settling *what, struct rye_e
 	return 0;
 }
 
+static int settle_row(void *arg, const struct board_cells *cells)
+{
+	struct settling *what = arg;
+
+	what->done = true;
+	what->room = cell_int(cells, 0) != 0;
+	return 1;
+}
+
 static int settle_in(void *arg, struct board *board, struct rye_err *err)
 {
 	struct settling *what = arg;
-	int changes = 0;
-	int r = board_step(board,
-			   BOARD_QUERY("UPDATE run SET state = ?3, receipt = ?4, sealed = NULL, "
-				       "ended = {now}, heard = {now} WHERE " MINE,
-				       DB_TEXT(what->claim->id), DB_INT(what->claim->gen),
-				       DB_TEXT(what->end->state), DB_TEXT(what->end->receipt)),
-			   &changes, err);
+	int r;
 
+	what->done = what->room = false;
+	r = board_step(board,
+		       BOARD_ROWS(settle_row, what,
+				  "UPDATE run SET state = ?3, receipt = ?4, sealed = NULL, "
+				  "ended = {now}, heard = {now} WHERE " MINE
+				  " RETURNING CASE WHEN EXISTS (SELECT 1 FROM run w WHERE "
+				  "w.principal = run.principal AND w.state = 'queued' AND "
+				  "w.labels <> '[]') THEN 1 ELSE 0 END",
+				  DB_TEXT(what->claim->id), DB_INT(what->claim->gen),
+				  DB_TEXT(what->end->state), DB_TEXT(what->end->receipt)),
+		       NULL, err);
 	what->is = BOARD_SETTLED;
-	if (!r && changes)
-		return board_pin(board, what->claim->id, what->end->manifest, err);
-	return r ? r : settle_after(board, what, err);
+	if (r || !what->done)
+		return r ? r : settle_after(board, what, err);
+	return board_pin(board, what->claim->id, what->end->manifest, err);
 }
 
 int board_settle(struct board *board, const struct board_run *claim, const struct board_end *end,
 		 enum board_settled *ret, struct rye_err *err)
 {
-	struct settling what = { claim, end, BOARD_STALE };
+	struct settling what = { claim, end, BOARD_STALE, false, false };
 	int r = board_transaction(board, settle_in, &what, err);
 
 	*ret = what.is;
 	if (!r)
-		board_wake(board);
+		board_wake(board, what.room ? BOARD_TOLD | BOARD_ORDER : BOARD_TOLD, claim->id);
 	return r;
 }

@@ -102,7 +102,7 @@ static void *follow_thread(void *arg)
 			door_worker(session->node);
 			worker_at = clock_ms() + FOLLOW_WORKER_MS;
 		}
-		board_wait(session->board, follow->wake, FOLLOW_LOOK_MS);
+		board_wait(session->board, follow->wake, BOARD_TOLD, FOLLOW_LOOK_MS);
 	}
 	if (r < 0)
 		conn_send_fault(session->conn, follow->stream, &err);

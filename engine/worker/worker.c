@@ -190,8 +190,8 @@ static bool is_stopped(const struct node_worker *worker)
 	return poll(&polled, 1, 0) > 0;
 }
 
-/* Everything that can be done now. 1: something was taken. */
-static int worker_round(struct node_worker *worker, struct rye_err *err)
+/* Everything that can be done now. woken: a run may have been told something. 1: something was taken. */
+static int worker_round(struct node_worker *worker, bool woken, struct rye_err *err)
 {
 	eventfd_t n;
 	int taken = 0, r = 0;
@@ -202,7 +202,7 @@ static int worker_round(struct node_worker *worker, struct rye_err *err)
 		worker->expire_at = clock_ms() + MIN_OF(EXPIRE_MS, worker->seat.lease_ms / 4);
 	}
 	if (!r)
-		r = step_all(worker, true, err);
+		r = step_all(worker, woken, err);
 	while (!r && worker->n_errands < worker->slots) {
 		r = take_one(worker, err);
 		if (r <= 0)
@@ -211,6 +211,13 @@ static int worker_round(struct node_worker *worker, struct rye_err *err)
 		r = step_all(worker, false, err);
 	}
 	return r < 0 ? r : taken;
+}
+
+/* With a place that is free it would take an order; only one that has runs is told something of them. */
+static unsigned news_of(const struct node_worker *worker)
+{
+	return (worker->n_errands < worker->slots ? BOARD_ORDER : 0u) |
+	       (worker->n_errands ? BOARD_WORD : 0u);
 }
 
 static int64_t next_look(const struct node_worker *worker)
@@ -236,9 +243,10 @@ static bool stays(struct node_worker *worker)
 static int worker_loop(struct node_worker *worker, struct rye_err *err)
 {
 	int64_t idle_since = clock_ms();
+	unsigned heard = BOARD_WORD;
 
 	while (!is_stopped(worker)) {
-		int r = worker_round(worker, err);
+		int r = worker_round(worker, heard & BOARD_WORD, err);
 
 		if (r < 0 && err->code != RYE_BUSY && err->code != RYE_IO && !err_scarce(err))
 			return r;
@@ -251,7 +259,8 @@ static int worker_loop(struct node_worker *worker, struct rye_err *err)
 				return 0;
 			continue;
 		}
-		board_wait(worker->board, worker->wake, r < 0 ? AGAIN_MS : next_look(worker));
+		heard = board_wait(worker->board, worker->wake, news_of(worker),
+				   r < 0 ? AGAIN_MS : next_look(worker));
 	}
 	return 0;
 }

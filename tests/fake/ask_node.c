@@ -18,8 +18,9 @@
  *   ask_node spent DIR KEY
  *   ask_node post DIR KEY FILE          submits what `sign` has printed, a line each
  *   ask_node tally DIR KEY FILE         how many of the ids in it are in which state, and have a good receipt
- *   ask_node drone DIR KEY NAME FILE    a worker whose runs are a line of FILE each, and whose receipts are
- *                                       their ids: for counts that would take too long with processes
+ *   ask_node drone DIR KEY NAME FILE [MS]    a worker whose runs are a line of FILE each, and whose receipts are
+ *                                       their ids: for counts that would take too long with processes; it
+ *                                       looks by itself each MS
  */
 #include "base/io.h"
 #include "board/board.h"
@@ -431,7 +432,7 @@ static int ask_drone(struct ask *ask, struct rye_err *err)
 {
 	const struct board_seat seat = { ask->argv[0], "[]", 1000, 2000 };
 	auto_close int fd = open(ask->argv[1], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	int64_t expire_at = 0;
+	int64_t expire_at = 0, look_ms = ask->argc > 2 ? atoi(ask->argv[2]) : seat.lease_ms;
 	int r = 0;
 
 	/* unsure: a claim whose answer was not heard, or of one that was killed, may be its own */
@@ -441,7 +442,7 @@ static int ask_drone(struct ask *ask, struct rye_err *err)
 
 		if (clock_ms() >= expire_at) {
 			board_expire(ask->board, &seat, err);
-			expire_at = clock_ms() + seat.lease_ms / 4;
+			expire_at = clock_ms() + seat.lease_ms;
 		}
 		r = unsure ? board_claimed(ask->board, &seat, 0, &claim, err) : 0;
 		taken_up = r > 0;
@@ -451,7 +452,7 @@ static int ask_drone(struct ask *ask, struct rye_err *err)
 		if (r > 0)
 			r = drone_run(ask, &claim, taken_up, fd, err);
 		else if (!r)
-			board_wait(ask->board, -1, 200);
+			board_wait(ask->board, -1, BOARD_ORDER, look_ms);
 		if (r < 0) {
 			unsure = true;
 			r = patiently(err, r);

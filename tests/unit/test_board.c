@@ -5,7 +5,9 @@
  */
 #include "board_place.h"
 
+#include "board/lots.h"
 #include "clock.h"
+#include "str.h"
 
 #include <errno.h>
 
@@ -94,7 +96,7 @@ static void wait_state(struct board_test *t, const char *state)
 		board_run_done(&run);
 		if (!strcmp(run.state, state))
 			return;
-		board_wait(t->place.board, -1, 20);
+		board_wait(t->place.board, -1, BOARD_ORDER | BOARD_WORD | BOARD_TOLD, 20);
 	} while (clock_ms() < end);
 	fail_msg("still %s, not %s", run.state, state);
 }
@@ -477,6 +479,63 @@ static void a_month_has_a_cap(void **state)
 
 #define WITH_BOARD(fn) cmocka_unit_test_setup_teardown(fn, board_setup, board_teardown)
 
+/* ---- which of many asks ---- */
+
+/* How long it waits for an order that is put there at the time 1000. */
+static int64_t lot_ms(struct lots *lots)
+{
+	lots_begin(lots);
+	assert_int_equal(lots_hear(lots, "1 a", 1000), BOARD_ORDER);
+	return lots_at(lots) - 1000;
+}
+
+static void one_of_many_asks_for_an_order(void **state)
+{
+	struct lots lots = { 0 };
+	int64_t most = 0;
+	char id[16];
+
+	/* alone it asks at once */
+	assert_int_equal(lot_ms(&lots), 0);
+	/* what was taken is not asked for, what was not is */
+	assert_int_equal(lots_hear(&lots, "1 b", 1000), BOARD_ORDER);
+	assert_int_equal(lots_hear(&lots, "0 a", 1000), 0);
+	assert_int_equal(lots_at(&lots), 1000);
+	assert_int_equal(lots_hear(&lots, "0 b", 1000), 0);
+	assert_true(lots_at(&lots) == INT64_MAX);
+	/* news of runs are no orders */
+	assert_int_equal(lots_hear(&lots, "6 a", 1000), BOARD_WORD | BOARD_TOLD);
+	assert_true(lots_at(&lots) == INT64_MAX);
+	/* others are faster: it waits longer, and never more than some seconds */
+	for (int i = 0; i < 64; i++) {
+		int64_t ms = lot_ms(&lots);
+
+		assert_in_range(ms, 0, 4000);
+		most = MAX_OF(most, ms);
+		lots_drawn(&lots);
+	}
+	assert_in_range(most, 400, 4000);
+	/* one that gets what it asks for waits less and less */
+	for (int i = 0; i < 16; i++) {
+		lot_ms(&lots);
+		lots_drawn(&lots);
+		lots_won(&lots);
+	}
+	assert_int_equal(lot_ms(&lots), 0);
+	/* more than are told apart: it asks */
+	for (int i = 0; i < LOTS_MAX + 8; i++) {
+		snprintf(id, sizeof(id), "1 %d", i);
+		lots_hear(&lots, id, 1000);
+	}
+	for (int i = 0; i < LOTS_MAX + 8; i++) {
+		snprintf(id, sizeof(id), "0 %d", i);
+		lots_hear(&lots, id, 1000);
+	}
+	assert_true(lots_at(&lots) < INT64_MAX);
+	/* what another version of the program says */
+	assert_int_equal(lots_hear(&lots, "", 1000), BOARD_ORDER | BOARD_WORD | BOARD_TOLD);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -494,6 +553,7 @@ int main(void)
 		WITH_BOARD(a_head_moves_by_one),
 		WITH_BOARD(manifests_in_use_are_told),
 		WITH_BOARD(a_month_has_a_cap),
+		cmocka_unit_test(one_of_many_asks_for_an_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,7 +79,7 @@ static void a_machine_is_part_of_a_workers_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(an_order_is_begun_once),
-					   cmocka_unit_test(a_machine_is_part_of_a_workers_name) };
+					    cmocka_unit_test(a_machine_is_part_of_a_workers_name) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
