@@ -40,7 +40,7 @@ void away_tell(const struct away *away, const char *state)
 static int away_connect(struct away *away, struct rye_err *err)
 {
 	remote_link_done(&away->link);
-	return remote_open_conn(away->items, &away->remote, &away->link, err);
+	return remote_open_push(away->items, &away->remote, &away->link, err);
 }
 
 /* Until the run is over there, or the connection is cut. */

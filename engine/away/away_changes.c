@@ -17,7 +17,7 @@
 static int push_now(struct away *away, json_t **ret, struct rye_err *err)
 {
 	away_tell(away, "is sent the project");
-	return remote_push(away->items, &away->remote, away->link.conn, false, ret, err);
+	return remote_push(away->items, &away->remote, &away->link, false, ret, err);
 }
 
 int away_push(struct away *away, struct order *order, struct rye_err *err)

@@ -233,14 +233,22 @@ static int answer_step(struct conn *conn, const struct conn_ask *ask, uint32_t s
 	return *ret ? 1 : -(int)err->code;
 }
 
-int conn_ask(struct conn *conn, const struct conn_ask *ask, json_t **ret, struct rye_err *err)
+int conn_answer(struct conn *conn, const struct conn_ask *ask, uint32_t stream, json_t **ret,
+		struct rye_err *err)
 {
-	uint32_t stream = conn_stream(conn);
 	struct rye_err own = { 0 };
-	int r = conn_send_json(conn, ask->type, stream, ask->body, err);
+	int r = 0;
 
 	err = err ? err : &own;
 	while (!r)
 		r = answer_step(conn, ask, stream, ret, err);
 	return r < 0 ? r : 0;
+}
+
+int conn_ask(struct conn *conn, const struct conn_ask *ask, json_t **ret, struct rye_err *err)
+{
+	uint32_t stream = conn_stream(conn);
+	int r = conn_send_json(conn, ask->type, stream, ask->body, err);
+
+	return r < 0 ? r : conn_answer(conn, ask, stream, ret, err);
 }

@@ -142,6 +142,9 @@ struct conn_ask {
 	void *arg;
 };
 int conn_ask(struct conn *conn, const struct conn_ask *ask, json_t **ret, struct rye_err *err);
+/* Its second half, of what was sent on that stream. */
+int conn_answer(struct conn *conn, const struct conn_ask *ask, uint32_t stream, json_t **ret,
+		struct rye_err *err);
 
 /* Since it was opened, heads too. */
 struct conn_counts {
@@ -188,6 +191,10 @@ int hello_node(struct conn *conn, int64_t until, struct hello *ret, struct card 
 /* And shows our own. *ret: the READY, a new reference. RYE_DENIED: our key is not known there. */
 int hello_auth(struct conn *conn, const struct hello *hello, const struct key_secret *key,
 	       int64_t until, json_t **ret, struct rye_err *err);
+/* The two halves of it: what is asked between them is not waited for twice. */
+int hello_show(struct conn *conn, const struct hello *hello, const struct key_secret *key,
+	       struct rye_err *err);
+int hello_ready(struct conn *conn, int64_t until, json_t **ret, struct rye_err *err);
 /* Reads the bodies of the client's frames, for the node. */
 int hello_client_read(const struct conn_frame *frame, struct hello *into, struct rye_err *err);
 struct hello_auth {

@@ -144,17 +144,28 @@ int hello_node(struct conn *conn, int64_t until, struct hello *ret, struct card 
 	return r < 0 ? r : hello_read_node(theirs, ret, ret_card, err);
 }
 
-int hello_auth(struct conn *conn, const struct hello *hello, const struct key_secret *key,
-	       int64_t until, json_t **ret, struct rye_err *err)
+int hello_show(struct conn *conn, const struct hello *hello, const struct key_secret *key,
+	       struct rye_err *err)
 {
 	auto_json json_t *mine = NULL;
 	char proof[KEY_SIG_TEXT];
-	int r;
 
 	hello_prove(hello, HELLO_CLIENT, key, proof);
 	mine = json_pack("{s:s, s:s}", "key", key->pub.pem, "proof", proof);
 	if (!mine)
 		return memory_fail(err);
-	r = conn_send_json(conn, FRAME_AUTH, 0, mine, err);
-	return r < 0 ? r : expect(conn, FRAME_READY, until, ret, err);
+	return conn_send_json(conn, FRAME_AUTH, 0, mine, err);
+}
+
+int hello_ready(struct conn *conn, int64_t until, json_t **ret, struct rye_err *err)
+{
+	return expect(conn, FRAME_READY, until, ret, err);
+}
+
+int hello_auth(struct conn *conn, const struct hello *hello, const struct key_secret *key,
+	       int64_t until, json_t **ret, struct rye_err *err)
+{
+	int r = hello_show(conn, hello, key, err);
+
+	return r < 0 ? r : hello_ready(conn, until, ret, err);
 }

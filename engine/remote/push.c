@@ -27,6 +27,7 @@
 struct push {
 	const struct remote *remote;
 	struct conn *conn;
+	const struct remote_link *link;
 	int dir;
 	bool force;
 	struct push_head head;
@@ -249,18 +250,35 @@ static void push_done(struct push *push)
 		close(push->dir);
 }
 
+/*
+ * What was told with the greeting counts where it is what the last push from here has left: another one, which this
+ * has waited for, may have pushed since.
+ */
+static int heads_recall(struct push *push, struct rye_err *err)
+{
+	int r;
+
+	if (push->link->heads && !push_heads_read(push->link->heads, &push->head, NULL))
+		recall(push);
+	if (push->last)
+		return 0;
+	r = push_heads(push->conn, push->remote->project, &push->head, err);
+	if (!r)
+		recall(push);
+	return r;
+}
+
 static int push_run(struct push *push, const struct item_env *env, struct rye_err *err)
 {
 	struct snapshot_ask what = { .project = env->spaces->v[0].root,
 				     .rules = push->remote->push,
 				     .cache_dir = push->dir,
 				     .cache = PUSH_STAT };
-	int r = push_heads(push->conn, push->remote->project, &push->head, err);
+	int r = heads_recall(push, err);
 	bool ask;
 
 	if (r)
 		return r;
-	recall(push);
 	ask = asks(push);
 	/* else what is read is what is missing there, and is sent while more is read */
 	if (!ask)
@@ -275,10 +293,10 @@ static int push_run(struct push *push, const struct item_env *env, struct rye_er
 	return r;
 }
 
-int remote_push(const struct item_env *env, const struct remote *remote, struct conn *conn,
-		bool force, json_t **ret, struct rye_err *err)
+int remote_push(const struct item_env *env, const struct remote *remote,
+		const struct remote_link *link, bool force, json_t **ret, struct rye_err *err)
 {
-	struct push push = { .remote = remote, .conn = conn, .force = force };
+	struct push push = { .remote = remote, .conn = link->conn, .link = link, .force = force };
 	auto_close int lock = -1;
 	struct rye_err own = { 0 };
 	int r;

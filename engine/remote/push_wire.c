@@ -15,6 +15,16 @@
 #define PUSH_MS 300000
 #define ASK_MAX (FRAME_MAX / sizeof(struct digest))
 
+int push_heads_read(const json_t *reply, struct push_head *ret, struct rye_err *err)
+{
+	*ret = (struct push_head){ .number = json_int(reply, "number", 0),
+				   .holes = json_int(reply, "holes", 0) };
+	snprintf(ret->by, sizeof(ret->by), "%s", json_str(reply, "by"));
+	if (ret->number && !digest_parse(span_of(json_str(reply, "manifest")), &ret->manifest))
+		return rye_fail(err, RYE_UNPARSABLE, "the node names no manifest");
+	return 0;
+}
+
 int push_heads(struct conn *conn, const char *project, struct push_head *ret, struct rye_err *err)
 {
 	auto_json json_t *body = json_pack("{s:s}", "project", project), *reply = NULL;
@@ -23,14 +33,7 @@ int push_heads(struct conn *conn, const char *project, struct push_head *ret, st
 				      .until = clock_ms() + PUSH_MS };
 	int r = conn_ask(conn, &ask, &reply, err);
 
-	if (r)
-		return r;
-	*ret = (struct push_head){ .number = json_int(reply, "number", 0),
-				   .holes = json_int(reply, "holes", 0) };
-	snprintf(ret->by, sizeof(ret->by), "%s", json_str(reply, "by"));
-	if (ret->number && !digest_parse(span_of(json_str(reply, "manifest")), &ret->manifest))
-		return rye_fail(err, RYE_UNPARSABLE, "the node names no manifest");
-	return 0;
+	return r ? r : push_heads_read(reply, ret, err);
 }
 
 int push_bytes(struct conn *conn, enum frame_type type, uint32_t stream, struct rye_span bytes,

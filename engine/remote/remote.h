@@ -74,10 +74,14 @@ struct remote_link {
 	struct conn *conn; /* the caller's */
 	struct pin pin;
 	json_t *ready; /* {fp, owner, limits}: what it knows of us */
+	json_t *heads; /* of remote_open_push: what the project's name stood for then; or NULL */
 };
 void remote_link_done(struct remote_link *link); /* closes it */
 #define auto_remote_link __attribute__((cleanup(remote_link_done)))
 int remote_open_conn(const struct item_env *env, const struct remote *remote,
+		     struct remote_link *ret, struct rye_err *err);
+/* The same where a push follows: what it asks first goes with the greeting, a way less there and back. */
+int remote_open_push(const struct item_env *env, const struct remote *remote,
 		     struct remote_link *ret, struct rye_err *err);
 /* The card that is shown at the address, of any key: for `remote add` alone. */
 int remote_card(const char *name, const char *url, struct card *ret, struct rye_err *err);
@@ -137,8 +141,8 @@ void remote_late(const struct item_env *env, const struct remote *remote,
  * {remote, project, manifest, number, files, bytes, hashed, new_blobs, packs, sent, refused}. RYE_STALE: it was pushed
  * from elsewhere, and not force; RYE_BUSY: a file has changed meanwhile. The one user of the connection.
  */
-int remote_push(const struct item_env *env, const struct remote *remote, struct conn *conn,
-		bool force, json_t **ret, struct rye_err *err);
+int remote_push(const struct item_env *env, const struct remote *remote,
+		const struct remote_link *link, bool force, json_t **ret, struct rye_err *err);
 
 /* What the last push was: {manifest, number, files, bytes}; RYE_NOT_FOUND: nothing was pushed. A new reference. */
 int remote_pushed(const struct item_env *env, const char *name, json_t **ret, struct rye_err *err);

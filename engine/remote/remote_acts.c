@@ -31,10 +31,10 @@ static int acting_open(const struct acting *acting, struct remote_link *ret, str
 static int act_push(const struct acting *acting, json_t **ret, struct rye_err *err)
 {
 	auto_remote_link struct remote_link link = { 0 };
-	int r = acting_open(acting, &link, err);
+	int r = remote_open_push(acting->env, acting->remote, &link, err);
 
 	return r ? r :
-		   remote_push(acting->env, acting->remote, link.conn,
+		   remote_push(acting->env, acting->remote, &link,
 			       json_flag(acting->doc, "force", false), ret, err);
 }
 

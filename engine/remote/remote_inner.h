@@ -32,6 +32,7 @@ struct push_head {
 	int64_t holes; /* blobs that were lost there */
 };
 int push_heads(struct conn *conn, const char *project, struct push_head *ret, struct rye_err *err);
+int push_heads_read(const json_t *reply, struct push_head *ret, struct rye_err *err);
 /* A bit of *ret for each that is there. */
 int push_asked(struct conn *conn, const struct snapshot_blobs *blobs, unsigned char *ret,
 	       struct rye_err *err);

@@ -16,6 +16,7 @@ void remote_link_done(struct remote_link *link)
 	conn_close(link->conn);
 	pin_done(&link->pin);
 	json_decref(link->ready);
+	json_decref(link->heads);
 	*link = (struct remote_link){ 0 };
 }
 
@@ -75,7 +76,29 @@ static int meet(const char *url, int64_t until, struct conn **ret, struct hello 
 	return r;
 }
 
-static int link_up(const struct item_env *env, const struct remote *remote,
+/* AUTH and READY; early: HEADS between them. The node has proven by now which one it is. */
+static int link_auth(const struct remote *remote, const struct hello *hello,
+		     const struct key_secret *key, bool early, struct remote_link *link,
+		     struct rye_err *err)
+{
+	auto_json json_t *body = json_pack("{s:s}", "project", remote->project);
+	const struct conn_ask ask = { .type = FRAME_HEADS,
+				      .body = body,
+				      .until = clock_ms() + REMOTE_CONNECT_MS };
+	uint32_t stream = early ? conn_stream(link->conn) : 0;
+	int r = hello_show(link->conn, hello, key, err);
+
+	if (!r && early)
+		r = conn_send_json(link->conn, FRAME_HEADS, stream, body, err);
+	if (!r)
+		r = hello_ready(link->conn, ask.until, &link->ready, err);
+	/* what it refuses is told when it is asked again */
+	if (!r && early && conn_answer(link->conn, &ask, stream, &link->heads, NULL))
+		link->heads = NULL;
+	return r;
+}
+
+static int link_up(const struct item_env *env, const struct remote *remote, bool early,
 		   struct remote_link *link, struct rye_err *err)
 {
 	int64_t until = clock_ms() + REMOTE_CONNECT_MS;
@@ -92,14 +115,14 @@ static int link_up(const struct item_env *env, const struct remote *remote,
 	r = check_key(remote->name, &card, &link->pin, err);
 	if (r < 0)
 		return r;
-	r = hello_auth(link->conn, &hello, &key, until, &link->ready, err);
+	r = link_auth(remote, &hello, &key, early, link, err);
 	if (r < 0)
 		return remote_told(remote->name, err);
 	conn_limit(link->conn, FRAME_MAX);
 	return 0;
 }
 
-int remote_open_conn(const struct item_env *env, const struct remote *remote,
+static int link_open(const struct item_env *env, const struct remote *remote, bool early,
 		     struct remote_link *ret, struct rye_err *err)
 {
 	auto_remote_link struct remote_link link = { 0 };
@@ -109,7 +132,7 @@ int remote_open_conn(const struct item_env *env, const struct remote *remote,
 	if (!r)
 		r = check_url(remote, &link.pin, &why);
 	if (!r)
-		r = link_up(env, remote, &link, &why);
+		r = link_up(env, remote, early, &link, &why);
 	contact_note(env, remote->name, r < 0 ? &why : NULL, NULL);
 	if (r < 0) {
 		if (err)
@@ -120,6 +143,18 @@ int remote_open_conn(const struct item_env *env, const struct remote *remote,
 	*ret = link;
 	link = (struct remote_link){ 0 };
 	return 0;
+}
+
+int remote_open_conn(const struct item_env *env, const struct remote *remote,
+		     struct remote_link *ret, struct rye_err *err)
+{
+	return link_open(env, remote, false, ret, err);
+}
+
+int remote_open_push(const struct item_env *env, const struct remote *remote,
+		     struct remote_link *ret, struct rye_err *err)
+{
+	return link_open(env, remote, true, ret, err);
 }
 
 int remote_card(const char *name, const char *url, struct card *ret, struct rye_err *err)

@@ -46,6 +46,12 @@ is 'nothing has changed: nothing is sent' "$(of '[.number, .packs, .sent] | map(
 sleep 1 # reason: times that are younger than this are not believed
 push >/dev/null
 is 'and no file is read' "$(of .hashed "$(push)")" 0
+# what it asks first goes with its key: HELLO there and back, AUTH with HEADS there, READY with the answer back
+cp "$T/bin/way" "$T/bin/near"
+printf '#!/bin/sh\nexec python3 "%s/bench/relay.py" "%s" 100 "%s"\n' "$SRC" "$T/line" "$T/bin/near" >"$T/bin/way"
+in_two_ways() { push >/dev/null && [ "$(jq -s '.[-1].turns' "$T/line")" -le 3 ]; }
+ok 'it goes there and back twice' until_true in_two_ways
+cp "$T/bin/near" "$T/bin/way"
 
 echo changed >src/deep/f3.txt
 mv src/deep/f60.txt src/moved.txt

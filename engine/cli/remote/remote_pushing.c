@@ -31,7 +31,7 @@ static int pushing_open(struct cli *cli, struct pushing *ret)
 	ret->env = engine_items(cli->rye);
 	r = remote_find(ret->env, cli->argv[1], &ret->remote, &err);
 	if (!r)
-		r = remote_open_conn(ret->env, &ret->remote, &ret->link, &err);
+		r = remote_open_push(ret->env, &ret->remote, &ret->link, &err);
 	return r ? cli_fail(cli, &err, NULL) : CLI_OK;
 }
 
@@ -77,7 +77,7 @@ static void put_push(struct cli *cli, const struct pushing *pushing, json_t *doc
 static int ask_push(const struct cli *cli, const struct pushing *pushing, json_t **ret,
 		    struct rye_err *err)
 {
-	return remote_push(pushing->env, &pushing->remote, pushing->link.conn, cli->opt.force, ret,
+	return remote_push(pushing->env, &pushing->remote, &pushing->link, cli->opt.force, ret,
 			   err);
 }
 
