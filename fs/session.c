@@ -62,7 +62,7 @@ static void block_signals(struct session *s)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGUSR2);
 	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	/* No thread reads it. Unblocked, the end of each run would interrupt this thread. */
 	sigaddset(&set, SIGCHLD);
@@ -152,7 +152,7 @@ static bool session_serve(struct session *s)
 
 		poll(fds, ARRAY_SIZE(fds), s->summed_up ? -1 : SCAN_POLL_MS);
 		if (fds[0].revents && read(s->signals, &info, sizeof(info)) > 0) {
-			if (info.ssi_signo != SIGUSR1)
+			if (info.ssi_signo != SIGUSR2)
 				return true;
 			watchdog_reload(s->watchdog);
 		}

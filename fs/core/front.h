@@ -111,7 +111,7 @@ struct front {
 	gid_t gid;
 	struct timespec started;
 	int mount_id; /* as mountinfo has it; 0: not mounted */
-	bool reloads; /* SIGUSR1 makes another daemon take over */
+	bool reloads; /* SIGUSR2 makes another daemon take over */
 	struct rye_death death; /* of daemons of this mount before this one; times 0: none died */
 	/* counts the times told for unwatched directories (content_mtime) */
 	_Atomic uint64_t asked;

@@ -149,6 +149,14 @@ static void check_environment(struct findings *findings)
 
 #define DOCTOR_PATIENCE_MS 1000
 
+/* What has happened to mounts of other projects is told when those are looked at. */
+static bool is_of_project(const struct cli *cli, const char *mountpoint)
+{
+	auto_free char *project = realpath(cli->project, NULL), *source = NULL, *below = NULL;
+
+	return project && mounts_holds(mountpoint, &source, &below) && !strcmp(source, project);
+}
+
 static int check_mount(void *arg, const char *path)
 {
 	struct findings *findings = arg;
@@ -163,7 +171,9 @@ static int check_mount(void *arg, const char *path)
 			    deaths ? "; it " : "", json_str(deaths, "why"));
 		return 0;
 	}
-	stats = state == CONNECTION_ANSWERS ? mounts_stats(path) : NULL;
+	if (state != CONNECTION_ANSWERS || !is_of_project(findings->cli, path))
+		return 0;
+	stats = mounts_stats(path);
 	deaths = stats ? mounts_deaths(path, stats) : NULL;
 	if (deaths)
 		finding_add(

@@ -173,7 +173,7 @@ int verb_reload(struct cli *cli)
 				    "%s cannot be taken over: that takes a mount of root's in the "
 				    "background; unmount it and mount it again",
 				    path);
-	if (pidfd_send_signal(daemon, SIGUSR1, NULL, 0) ||
+	if (pidfd_send_signal(daemon, SIGUSR2, NULL, 0) ||
 	    !taken_over(cli, path, (pid_t)json_int(stats, "pid", 0)))
 		return cli_complain(cli, CLI_FAILED, NULL,
 				    "%s stays with its daemon: the program could not take over "
