@@ -63,7 +63,7 @@ static void say_core(struct rye_buf *why)
 	char pattern[256] = "";
 
 	if (in && fgets(pattern, sizeof(pattern), in) && *pattern == '|')
-		buf_addf(why, "; a core, if one was handover, is with %.*s (core_pattern)",
+		buf_addf(why, "; a core, if one was left, is with %.*s (core_pattern)",
 			 (int)strcspn(pattern + 1, " \n"), pattern + 1);
 	else
 		buf_adds(why, "; no core was written, since keys would be in it");

@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 
 #define HANDOVER_LAYOUT UINT64_C(0x72796566736b0001)
-/* What is handover of the log, and how much of it is told: a screen. */
+/* What is left of the log, and how much of it is told: a screen. */
 #define HANDOVER_LOG 16384
 #define HANDOVER_TOLD 2048
 /* So often within HANDOVER_SPAN_MS a mount is mounted again. */
