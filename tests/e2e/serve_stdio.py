@@ -531,6 +531,11 @@ class Resources(Place):
         self.assertEqual((base64.b64decode(contents["blob"]), contents["mimeType"]), (b"\xff\x00\x01", "application/octet-stream"))
         with open(self.path(".ai/skills/changed/data/x.bin"), "ab") as file:
             file.write(b"x")
+        # the server hears of a change, as a mount does
+        for _ in range(500):
+            if "error" in self.read(server, "skill://changed/SKILL.md"):
+                break
+            time.sleep(0.01)
         for uri in ("skill://changed/SKILL.md", "skill://changed/data/x.bin", "skill://bare/SKILL.md"):
             answer = self.read(server, uri)
             self.assertEqual((answer["error"]["code"], answer["error"]["data"]), (-32602, {"uri": uri}))
