@@ -12,7 +12,6 @@
 #include "mountinfo.h"
 #include "scope.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>

@@ -70,7 +70,7 @@ struct ring_thread {
 	int wake; /* eventfd: `answered` is no longer empty, or the end */
 	eventfd_t woken; /* where its read goes */
 	struct uring uring;
-	LIST_HEAD(, ring_queue) queues;
+	LIST_HEAD(ring_queues, ring_queue) queues;
 	struct ring_list answered; /* ring's lock: by other threads, to be handed in */
 };
 

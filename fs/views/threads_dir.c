@@ -178,8 +178,8 @@ static int enter_link(fuse_req_t req, const struct tree_key *key,
 }
 
 /*
- * What is too big to be shown is a link to its reason, as a refused item is: a listing goes on, whoever opens
- * it has the errno. Reasons are below each kind: knowledge/ of the mount, whose root is two directories above
+ * What is too big to be shown is a link to its reason, as a refused item is: a listing goes on, opening it is
+ * refused. Reasons are below each kind: knowledge/ of the mount, whose root is two directories above
  * state/threads.
  */
 static int enter_too_big(fuse_req_t req, const struct tree_key *key, const struct rye_err *err,
