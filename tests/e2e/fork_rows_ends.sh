@@ -85,8 +85,9 @@ done
 MANY=${RYE_THREADS:-12}
 # What each of the daemon's descriptors is, without numbers. Those of processes are of a table of the
 # last callers and those above them, which is as full as there were different ones: bounded, no more.
-descriptors() { find "/proc/$DAEMON/fd" -type l -printf '%l\n' 2>/dev/null | sed "s|^$T||; s/[0-9]\{2,\}/N/g" | grep -v pidfd | sort; }
+descriptors() { find "/proc/$DAEMON/fd" -type l -printf '%l\n' 2>/dev/null | sed "s|^$T||; s/[0-9]\{2,\}/N/g" | grep -vE 'pidfd|^/proc/N(/stat|/status)?( \(deleted\))?$' | sort; }
 pidfds() { find "/proc/$DAEMON/fd" -type l -printf '%l\n' 2>/dev/null | grep -c pidfd; }
+looks() { find "/proc/$DAEMON/fd" -type l -printf '%l\n' 2>/dev/null | grep -cE '^/proc/[0-9]+(/stat|/status)?( \(deleted\))?$'; }
 descriptors >"$T/descriptors"
 tails=
 ids=
@@ -113,6 +114,7 @@ few() {
 ok "F40 no descriptor is lost" fx_wait 15 few
 [ "$(wc -l <"$T/more")" -le 2 ] || sed 's/^/# /' "$T/more"
 ok "F40 of processes it has as many as its table of callers" test "$(pidfds)" -le 140
+ok "F40 and looks at three files of sixteen of them at most" test "$(looks)" -le 48
 ok "F40 no zombie" fx_wait 10 no_zombies
 
 # ---- the daemon is killed ----
