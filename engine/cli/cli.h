@@ -222,6 +222,11 @@ json_t *ref_verdicts_of(struct cli *cli, struct rye *rye, const char *pattern, s
  * directory, or of anything below an item's name in a mount, becomes its ref.
  */
 void ref_from_word(struct cli *cli, const char *word, char ret[REF_MAX]);
+/*
+ * "tools/my/tool.py" → tool:my/tool, "skills/pdf/any/file" → skill:pdf; keep_end: "tools/my/tool" is taken,
+ * too. False: it names none, *ret is as it was.
+ */
+bool ref_from_below(const char *below, bool keep_end, char ret[REF_MAX]);
 /* The project that a path names an item of, to free; NULL: it is no such path, or the user's. */
 char *ref_project(const char *word, const char *user_base);
 /* Does a path name an item of the user space, on disk or in a mount's spaces/? */

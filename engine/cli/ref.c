@@ -35,8 +35,7 @@ json_t *ref_verdict_json(const struct rye_verdict *verdict)
 	return row;
 }
 
-/* "tools/my/tool.py" → tool:my/tool; keep_end: "tools/my/tool" is taken, too. */
-static bool from_below(const char *below, bool keep_end, char ret[REF_MAX])
+bool ref_from_below(const char *below, bool keep_end, char ret[REF_MAX])
 {
 	const char *slash = strchr(below, '/');
 	const char *ext;
@@ -48,6 +47,8 @@ static bool from_below(const char *below, bool keep_end, char ret[REF_MAX])
 	if (kind == RYE_KIND__MAX)
 		return false;
 	ext = kind_extension_of(kind, slash + 1);
+	if (rye_kind_has(kind, RYE_KIND_MANIFEST) && strchr(slash + 1, '/'))
+		ext = strchr(slash + 1, '/');
 	if (!ext && !keep_end)
 		return false;
 	snprintf(ret, REF_MAX, "%s:%.*s", rye_kind_name(kind),
@@ -78,7 +79,7 @@ static bool from_mount(const char *below, char ret[REF_MAX])
 	if (!below)
 		return false;
 	snprintf(path, sizeof(path), "%.*s", (int)strcspn(below, "?"), below);
-	return from_below(path, true, ret);
+	return ref_from_below(path, true, ret);
 }
 
 void ref_from_word(struct cli *cli, const char *word, char ret[REF_MAX])
@@ -101,11 +102,11 @@ void ref_from_word(struct cli *cli, const char *word, char ret[REF_MAX])
 	real = realpath(word, NULL);
 	marker = below_marker(real);
 	if (marker)
-		from_below(marker + strlen("/.ai/"), false, ret);
+		ref_from_below(marker + strlen("/.ai/"), false, ret);
 	else if (!strncmp(word, ".ai/", 4))
-		from_below(word + 4, true, ret); /* of the project, from wherever it is typed */
+		ref_from_below(word + 4, true, ret); /* of the project, from wherever it is typed */
 	else if (!real)
-		from_below(word, false, ret);
+		ref_from_below(word, false, ret);
 }
 
 char *ref_project(const char *word, const char *user_base)

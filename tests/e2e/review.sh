@@ -69,7 +69,7 @@ rm "$P/.git/hooks/pre-commit"
 
 # keys of a change are told, too: they count for nothing until they are trusted
 mkdir "$T/bob"
-USER_SPACE=$T/bob ryefs keygen -q 2>/dev/null
+USER_SPACE=$T/bob ryefs keygen -q >/dev/null 2>&1
 echo bob >>.ai/knowledge/my/b.md && USER_SPACE=$T/bob ryefs sign -q my/b && git add -A && git commit -qm bob --no-verify
 is "another key, and what it signed" "$(changed HEAD~1 | sed 's|keys/trusted/.*|keys/trusted/KEY|')" "untrusted_key config:keys/trusted/KEY
 untrusted_key knowledge:my/b"
@@ -88,6 +88,36 @@ is "nothing refused is a run without results" "$(ryefs verify --sarif --changed-
 echo x >>.ai/knowledge/my/ü-d.md
 is "a place is a URI" "$(ryefs verify --sarif my/ü-d | jq -r '.runs[0].results[0].locations[0].physicalLocation.artifactLocation.uri')" ".ai/knowledge/my/%C3%BC-d.md"
 git checkout -q .
+
+# --- skills: each file of a folder is its skill's ---
+
+skill_add() { ryefs skill add -q --expect "$(ryefs skill add "$1" 2>/dev/null </dev/null | grep ^sha256:)" "$1" >/dev/null; }
+ryefs new -q skill pdf && mkdir .ai/skills/pdf/scripts && echo 'echo hi' >.ai/skills/pdf/scripts/run.sh
+skill_add pdf && git add -A && git commit -qm skill
+is "a skill that has come is told once" "$(changed HEAD~1)" "ok skill:pdf"
+echo evil >>.ai/skills/pdf/scripts/run.sh && git add -A
+is "a file of its folder that waits in the index" "$(changed HEAD)" "modified skill:pdf"
+git commit -qm evil
+is "one that was changed" "$(changed HEAD~1)" "modified skill:pdf"
+has "with the remedy of a skill" "$(ryefs verify --changed-since HEAD~1) [$?]" "refused  skill:pdf" "mend with: ryefs skill diff pdf" "0 good, 1 refused [1]"
+is "in SARIF" "$(ryefs verify --sarif --changed-since HEAD~1 | jq -r '.runs[0].results[] | .ruleId')" modified
+ryefs init -q --hooks
+echo more >>.ai/skills/pdf/scripts/run.sh && git add -A
+not_ok "the hook stops it" git commit -qm more
+rm "$P/.git/hooks/pre-commit"
+is "its path names the skill, too" "$(ryefs verify -q .ai/skills/pdf/scripts/run.sh >/dev/null 2>&1; echo $?)" "$(ryefs verify -q skill:pdf >/dev/null 2>&1; echo $?)"
+for n in one two; do ryefs new -q skill $n && echo more >>.ai/skills/$n/SKILL.md; done
+has "of many, each is told: signing manifests does not mend them" "$(ryefs verify)" "ryefs skill diff pdf" "ryefs skill diff one" "ryefs skill diff two"
+rm -r .ai/skills/one* .ai/skills/two*
+git reset -q --hard HEAD~1 && git rm -q .ai/skills/pdf/scripts/run.sh
+is "one that is gone" "$(changed HEAD)" "modified skill:pdf"
+git reset -q --hard && git rm -q .ai/skills/pdf.yaml && git commit -qm bare
+is "a manifest that is gone" "$(changed HEAD~1)" "unsigned skill:pdf"
+has "what mends it" "$(ryefs verify --changed-since HEAD~1) [$?]" "mend with: ryefs skill add pdf" "[1]"
+skill_add pdf
+is "mends it" "$(changed HEAD~1)" "ok skill:pdf"
+rm .ai/skills/pdf.yaml && git rm -rq .ai/skills/pdf && git commit -qm gone
+is "all of it gone is nothing" "$(changed HEAD~2)" ""
 
 # --- what is wrong ---
 

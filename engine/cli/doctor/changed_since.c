@@ -2,7 +2,8 @@
 /*
  * The items that commits have changed since another one, and those that wait in git's index: what a review
  * and a commit look at. git is asked for trees and the index alone, so that no filter that a repository
- * configures is started; what is verified then is the files that lie there.
+ * configures is started; what is verified then is the files that lie there. What is gone is told, too: a
+ * skill is not what was signed when a file of its folder, or its manifest, is missing.
  */
 #include "cli/doctor/doctor.h"
 
@@ -14,22 +15,17 @@
 /* Plumbing, which looks at no file of the work tree, and a monitor of files is a program, too. */
 #define DIFF_OPTIONS                                                                               \
 	"-r", "--no-ext-diff", "--no-textconv", "--no-renames", "--relative", "--name-only", "-z", \
-		"--diff-filter=ACMT"
+		"--diff-filter=ACDMT"
 #define NO_MONITOR "-c", "core.fsmonitor=false"
 
-/* "tools/my/hello.py" of the project's .ai → the item's reference, once. */
-static void changed_add(struct cli *cli, const char *path, json_t *refs)
+/* ".ai/tools/my/hello.py" → the item's reference, once; what is no item's file is passed over. */
+static void changed_add(const char *path, json_t *refs)
 {
-	auto_free char *named = NULL;
+	static const char dir[] = ".ai/"; /* a link of that name is a path, too */
 	char ref[REF_MAX];
 
-	if (asprintf(&named, "%s/%s", cli->project, path) < 0) {
-		named = NULL;
-		return;
-	}
-	ref_from_word(cli, named, ref);
-	/* what is no item's file stays the path */
-	if (strcmp(ref, named) != 0 && !json_find(refs, "ref", ref)) {
+	if (!strncmp(path, dir, strlen(dir)) && ref_from_below(path + strlen(dir), false, ref) &&
+	    !json_find(refs, "ref", ref)) {
 		json_t *row = json_object();
 
 		json_sets(row, "ref", ref);
@@ -37,13 +33,13 @@ static void changed_add(struct cli *cli, const char *path, json_t *refs)
 	}
 }
 
-static bool changed_read(struct cli *cli, const char *const argv[], json_t *refs)
+static bool changed_read(const char *const argv[], json_t *refs)
 {
 	auto_buf struct rye_buf names = RYE_BUF_INIT;
 	bool good = outside_read(argv, &names) == 0;
 
 	for (size_t at = 0; good && at < names.len; at += strlen(names.data + at) + 1)
-		changed_add(cli, names.data + at, refs);
+		changed_add(names.data + at, refs);
 	return good;
 }
 
@@ -67,7 +63,7 @@ int changed_since(struct cli *cli, const char *base, json_t *refs)
 				    "git has no commit in %s that %s and HEAD both come from",
 				    cli->project, base);
 	commits[ARRAY_SIZE(commits) - 5] = from;
-	if (changed_read(cli, commits, refs) && changed_read(cli, waits, refs))
+	if (changed_read(commits, refs) && changed_read(waits, refs))
 		return CLI_OK;
 	return cli_complain(cli, CLI_FAILED, NULL, "git cannot tell what %s..HEAD changes", from);
 }

@@ -64,6 +64,9 @@ static bool cause_mends(const struct rye_verdict *verdict, struct rye_buf *ret)
 
 static bool cause_of(const struct rye_verdict *verdict, struct groups_cause *ret)
 {
+	/* what its files want is told of each manifest: signing it alone does not do */
+	if (rye_kind_has(verdict->kind, RYE_KIND_MANIFEST) && verdict->code != RYE_UNTRUSTED)
+		return false;
 	if (!rye_code_integrity(verdict->code) || !verdict->message || !verdict->space ||
 	    !cause_says(verdict, &ret->what) || !cause_mends(verdict, &ret->mend))
 		return false;

@@ -5,9 +5,11 @@
  */
 #include "cli/doctor/doctor.h"
 
+#include "base/id.h"
 #include "scope.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 struct verb_verify_survey {
 	struct cli *cli;
@@ -170,6 +172,29 @@ static int verify_pattern(struct cli *cli, struct verb_verify_survey *survey, co
 	return rye_verify_all(cli->rye, &batch, &err) ? cli_fail(cli, &err, pattern) : CLI_OK;
 }
 
+/* A skill's folder beside which no manifest lies is no item, and yet it came without a signature. */
+static void verify_unlisted(struct cli *cli, struct verb_verify_survey *survey, const char *ref)
+{
+	auto_free char *folder = NULL, *manifest = NULL, *message = NULL;
+	struct rye_verdict verdict = { .kind = RYE_SKILL,
+				       .space = "project",
+				       .code = RYE_UNSIGNED };
+	struct stat st;
+
+	if (id_split(ref, &verdict.id) != RYE_SKILL ||
+	    asprintf(&folder, "%s/.ai/skills/%s", cli->project, verdict.id) < 0 ||
+	    asprintf(&manifest, "%s.yaml", folder) < 0 || lstat(folder, &st) < 0 ||
+	    !S_ISDIR(st.st_mode) || lstat(manifest, &st) == 0)
+		return;
+	if (asprintf(&message,
+		     "Unsigned item: %s\n  Kind: skill\n  " MEND_WITH "ryefs skill add %s", folder,
+		     verdict.id) < 0)
+		return;
+	verdict.path = folder;
+	verdict.message = message;
+	verb_verify_take(survey, &verdict, 1, 1);
+}
+
 /* What has been changed since a commit; what is gone by now is passed over. */
 static int verify_changed(struct cli *cli, struct verb_verify_survey *survey)
 {
@@ -186,6 +211,8 @@ static int verify_changed(struct cli *cli, struct verb_verify_survey *survey)
 		if (status == CLI_OK && rye_verify_all(cli->rye, &batch, &err) &&
 		    err.code != RYE_NOT_FOUND)
 			status = cli_fail(cli, &err, batch.pattern);
+		if (status == CLI_OK)
+			verify_unlisted(cli, survey, batch.pattern);
 	}
 	return status;
 }
