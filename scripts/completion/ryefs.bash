@@ -1,9 +1,20 @@
 # SPDX-License-Identifier: MIT
 # bash completion for ryefs(1)
 
+# _ryefs_lines BEGIN: of standard input, those that begin so. Names come from clones: they are quoted, and not
+# expanded, which compgen -W does.
+_ryefs_lines() {
+  local line
+  while IFS= read -r line; do
+    [[ $line == "$1"* ]] || continue
+    printf -v line %q "$line"
+    COMPREPLY+=("$line")
+  done
+}
+
 _ryefs_refs() {
   local cur=$1 IFS=$'\n' prefix i
-  COMPREPLY=($(ryefs complete -- "$cur" 2>/dev/null | sort -u))
+  _ryefs_lines "" < <(ryefs complete -- "$cur" 2>/dev/null | sort -u)
   # the path of a source, or in a mount
   [[ $cur == *:* ]] || COMPREPLY+=($(compgen -f -- "$cur"))
   compopt -o nospace 2>/dev/null
@@ -68,6 +79,14 @@ _ryefs() {
       COMPREPLY=($(compgen -W "python shell javascript typescript yaml perl" -- "$cur"))
       return
       ;;
+    --changed-since)
+      _ryefs_lines "$cur" < <(git for-each-ref --format='%(refname:short)' 2>/dev/null)
+      return
+      ;;
+    --client)
+      COMPREPLY=($(compgen -W "claude codex copilot cursor gemini opencode agents" -- "$cur"))
+      return
+      ;;
     --from)
       COMPREPLY=($(compgen -W "project user system" -- "$cur"))
       return
@@ -105,7 +124,7 @@ _ryefs() {
       if [ "$cword" = 2 ]; then
         COMPREPLY=($(compgen -W "list show tail wait tree cost apply cancel kill delete forget prune say limit handoff resume verify" -- "$cur"))
       else
-        COMPREPLY=($(compgen -W "@last $(_ryefs_member id threads)" -- "$cur"))
+        _ryefs_lines "$cur" < <(echo @last && _ryefs_member id threads)
       fi
       ;;
     schema) [ "$prev" = --editor ] && COMPREPLY=($(compgen -W "helix neovim vscode" -- "$cur")) || COMPREPLY=($(compgen -W "$(_ryefs_member name schema) --editor" -- "$cur")) ;;
@@ -117,21 +136,21 @@ _ryefs() {
       elif [[ ${words[2]} == init ]]; then
         COMPREPLY=($(compgen -d -- "$cur"))
       elif [[ $cword = 3 ]]; then
-        COMPREPLY=($(compgen -W "$(_ryefs_member fingerprint node list)" -- "$cur"))
+        _ryefs_lines "$cur" < <(_ryefs_member fingerprint node list)
       fi
       ;;
     remote)
       if [ "$cword" = 2 ]; then
         COMPREPLY=($(compgen -W "list add status push diff pull gc rm" -- "$cur"))
       elif [[ $cword = 3 && ${words[2]} != list ]]; then
-        COMPREPLY=($(compgen -W "$(_ryefs_member name remote list)" -- "$cur"))
+        _ryefs_lines "$cur" < <(_ryefs_member name remote list)
       fi
       ;;
     secret)
       if [ "$cword" = 2 ]; then
         COMPREPLY=($(compgen -W "set list rm" -- "$cur"))
       elif [[ ${words[2]} != list ]]; then
-        COMPREPLY=($(compgen -W "$(_ryefs_member name secret list)" -- "$cur"))
+        _ryefs_lines "$cur" < <(_ryefs_member name secret list)
       fi
       ;;
     skill)
@@ -140,14 +159,14 @@ _ryefs() {
       elif [[ ${words[2]} == add || ${words[2]} == export ]]; then
         COMPREPLY=($(compgen -d -- "$cur"))
       else
-        COMPREPLY=($(compgen -W "$(_ryefs_member name skill list)" -- "$cur"))
+        _ryefs_lines "$cur" < <(_ryefs_member name skill list)
       fi
       ;;
     mcp)
       if [ "$cword" = 2 ]; then
         COMPREPLY=($(compgen -W "serve add list refresh remove" -- "$cur"))
       elif [[ $cword = 3 && ${words[2]} == re* ]]; then
-        COMPREPLY=($(compgen -W "$(_ryefs_member name mcp list)" -- "$cur"))
+        _ryefs_lines "$cur" < <(_ryefs_member name mcp list)
       fi
       ;;
     new)
@@ -156,8 +175,9 @@ _ryefs() {
       fi
       ;;
     reload | umount) COMPREPLY=($(compgen -W "$(awk '$0 ~ / - fuse\.ryefs / {print $5}' /proc/self/mountinfo)" -- "$cur")) ;;
+    umount) _ryefs_lines "$cur" < <(awk '$0 ~ / - fuse\.ryefs / {print $5}' /proc/self/mountinfo) ;;
     trust) COMPREPLY=($(compgen -W self -- "$cur") $(compgen -f -- "$cur")) ;;
-    untrust) COMPREPLY=($(compgen -W "$(_ryefs_member fingerprint keys)" -- "$cur")) ;;
+    untrust) _ryefs_lines "$cur" < <(_ryefs_member fingerprint keys) ;;
     *) COMPREPLY=($(compgen -d -- "$cur")) ;;
   esac
 }

@@ -54,12 +54,9 @@ complete -c ryefs -n '__ryefs_verb threads' -fa 'list show tail wait tree cost a
 complete -c ryefs -n '__ryefs_verb completion' -fa 'bash fish zsh'
 complete -c ryefs -n '__ryefs_verb diff edit execute fetch log mv rm sign verify watch' -fa '(__ryefs_refs)'
 complete -c ryefs -n '__ryefs_verb mcp' -fa 'serve add list refresh remove (__ryefs_member name mcp list)'
-complete -c ryefs -n '__ryefs_verb new' -fa 'tool directive knowledge graph http mcp'
 complete -c ryefs -n '__ryefs_verb node' -fa 'init admit list remove gc (__ryefs_member fingerprint node list)'
 complete -c ryefs -n '__ryefs_verb remote' -fa 'list add status push diff pull gc rm (__ryefs_member name remote list)'
 complete -c ryefs -n '__ryefs_verb new' -fa 'tool directive knowledge skill graph http mcp'
-complete -c ryefs -n '__ryefs_verb node' -fa 'init admit list remove (__ryefs_member fingerprint node list)'
-complete -c ryefs -n '__ryefs_verb remote' -fa 'list add status push diff pull rm (__ryefs_member name remote list)'
 complete -c ryefs -n '__ryefs_verb secret' -fa 'set list rm (__ryefs_member name secret list)'
 complete -c ryefs -n '__ryefs_verb untrust' -fa '(__ryefs_member fingerprint keys)'
 complete -c ryefs -n '__ryefs_verb reload umount' -fa "(awk '/ - fuse\.ryefs / {print \$5}' /proc/self/mountinfo)"
@@ -109,7 +106,7 @@ complete -c ryefs -n '__ryefs_verb new' -s n -l dry-run -d 'print the text alone
 complete -c ryefs -n '__ryefs_verb new' -l lang -xa 'python shell javascript typescript yaml perl'
 complete -c ryefs -n '__ryefs_verb link' -l client -xa 'claude codex copilot cursor gemini opencode agents'
 complete -c ryefs -n '__ryefs_verb link' -l each
-complete -c ryefs -n '__ryefs_verb skill' -fa 'list add update diff export remove'
+complete -c ryefs -n '__ryefs_verb skill' -fa 'list add update diff export remove (__ryefs_member name skill list)'
 complete -c ryefs -n '__ryefs_verb skill' -l as -x
 complete -c ryefs -n '__ryefs_verb skill' -l check
 complete -c ryefs -n '__ryefs_verb skill' -l expect -x
@@ -124,7 +121,7 @@ complete -c ryefs -n '__ryefs_verb threads' -l of -xa '(__ryefs_refs)'
 complete -c ryefs -n '__ryefs_verb threads' -l older -x
 complete -c ryefs -n '__ryefs_verb edit mcp remote rm skill threads trust' -s y -l yes
 complete -c ryefs -n '__ryefs_verb trust' -l scope -x -d 'for this alone'
-complete -c ryefs -n '__ryefs_verb verify' -l changed-since -x -d 'what git says was changed'
+complete -c ryefs -n '__ryefs_verb verify' -l changed-since -xa "(git for-each-ref --format='%(refname:short)' 2>/dev/null)" -d 'what git says was changed'
 complete -c ryefs -n '__ryefs_verb verify' -l sarif -d 'for code hosts'
 complete -c ryefs -n '__ryefs_verb watch' -l run -d 'run what was signed'
 complete -c ryefs -n '__ryefs_verb node trust keygen' -l owner -x

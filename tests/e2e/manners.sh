@@ -118,6 +118,31 @@ for shell in bash:ryefs.bash zsh:_ryefs fish:ryefs.fish; do
   ryefs completion ${shell%:*} >"$T/completion"
   ok "completion ${shell%:*} is the file that is installed" cmp "$T/completion" "$SRC/../scripts/completion/${shell#*:}"
 done
+# asked LINE: what bash, once it has evaluated the completion, would offer at the end of the line
+asked() {
+  bash --norc -c 'eval "$(ryefs completion bash)"; COMP_LINE=$1 COMP_POINT=${#1} COMP_WORDBREAKS=" :"; _ryefs; printf "%s\n" "${COMPREPLY[@]}"' - "$1" 2>/dev/null | tr '\n' ' '
+}
+has "bash, asked for verbs" "$(asked 'ryefs t')" "threads trust"
+has "for kinds" "$(asked 'ryefs new ')" "tool directive knowledge skill graph http mcp"
+has "for an item" "$(asked 'ryefs execute tool:sample/')" "sample/count-words"
+has "for clients" "$(asked 'ryefs link --client g')" "gemini"
+has "for schemas" "$(asked 'ryefs schema h')" "hooks"
+if command -v git >/dev/null; then
+  git init -q -b trunk "$T/repo" && git -C "$T/repo" -c user.name=a -c user.email=a@example.org commit -q --allow-empty -m begin
+  is "for commits" "$(cd "$T/repo" && asked 'ryefs verify --changed-since ')" "trunk "
+  mkdir -p "$T/repo/.ai/skills/\$(touch\${IFS}ran)" && git -C "$T/repo" branch '$(touch${IFS}ran)'
+  mkdir "$T/repo/.ai/knowledge" && : >"$T/repo/.ai/knowledge/\$(touch\${IFS}ran).md"
+  said=$(cd "$T/repo" && asked 'ryefs verify --changed-since ' && asked 'ryefs skill diff ' && asked 'ryefs sign knowledge:$')
+  is "names of a clone are quoted" "$said" '\$\(touch\$\{IFS\}ran\) trunk \$\(touch\$\{IFS\}ran\) \$\(touch\$\{IFS\}ran\) '
+  not_ok "and not run" test -e "$T/repo/ran"
+fi
+if command -v zsh >/dev/null; then
+  is "zsh takes it from the command" "$(zsh -fc 'autoload -Uz compinit; compinit -D -u; eval "$(ryefs completion zsh)" && print -r -- "$_comps[ryefs]"' 2>&1)" _ryefs
+fi
+if command -v fish >/dev/null; then
+  has "fish, asked for verbs" "$(fish --no-config -c 'ryefs completion fish | source; complete -C "ryefs t" | cut -f1' | tr '\n' ' ')" "threads" "trust"
+  is "no kind twice" "$(fish --no-config -c 'ryefs completion fish | source; complete -C "ryefs new " | cut -f1 | sort | uniq -c | awk "\$1 > 1"')" ""
+fi
 has "of no other shell" "$(ryefs completion tcsh 2>&1)" "bash, fish or zsh" "mend with: ryefs completion"
 verbs=$(ryefs --help | sed -n 's/^  \([a-z]*\) .*/\1/p' | grep -v '^mount$')
 for verb in $verbs; do
