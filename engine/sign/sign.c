@@ -427,6 +427,7 @@ static int sign_run(struct sign_job *job, json_t **reply, struct rye_err *err)
 {
 	struct parsed_item *item = &job->item;
 	enum sign_state state;
+	bool kept;
 	int r;
 
 	item->kind = job->ask->kind;
@@ -437,7 +438,9 @@ static int sign_run(struct sign_job *job, json_t **reply, struct rye_err *err)
 		return sign_refuse(reply, RYE_IO, err, "out of memory");
 	r = sign_read_text(job, reply, err);
 	state = !r && job->ask->many && !job->ask->dry ? state_of(job) : SIGN_NEW;
-	if (state != SIGN_NEW)
+	/* a manifest that verifies is good when its files are what it lists: that is looked at below */
+	kept = state == SIGN_GOOD && rye_kind_has(item->kind, RYE_KIND_MANIFEST);
+	if (state != SIGN_NEW && !kept)
 		return sign_unchanged(job, state == SIGN_GOOD ? "unchanged" : "left", reply, err);
 	if (!r)
 		r = check_conflict(job, reply, err);
@@ -445,7 +448,7 @@ static int sign_run(struct sign_job *job, json_t **reply, struct rye_err *err)
 		r = sign_parse(job, reply, err);
 	if (!r)
 		r = sign_check_text(job, reply, err);
-	if (!r && job->ask->dry)
+	if (!r && (job->ask->dry || kept))
 		return sign_unchanged(job, "unchanged", reply, err);
 	if (!r)
 		r = sign_now(job, reply, err);

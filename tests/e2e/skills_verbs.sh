@@ -45,6 +45,8 @@ is "diff names each file" "$(skill diff pdf 2>/dev/null | tr '\n' ' ')" "A new M
 not_ok "and says so by its status" skill diff pdf
 like "the list says why" "$(skill list)" '^pdf +modified +content changed since signing; mend with: ryefs skill diff pdf'
 not_ok "the manifest alone cannot be signed" "$RYEFS" sign --project "$P" skill:pdf
+has "nor is it good among many" "$("$RYEFS" sign --project "$P" --all 2>&1)" "the files of skill pdf are not what its manifest lists; mend with: ryefs skill add pdf"
+has "diff leaves it to skill diff" "$("$RYEFS" diff --project "$P" skill:pdf 2>&1)" "mend with: ryefs skill diff pdf"
 cp "$T/pdf/SKILL.md" "$P/.ai/skills/pdf/"
 has "added by its name, what changed is marked" "$(skill add pdf 2>/dev/null)" "M " "A " "scripts/run.sh"
 is "it is signed where it is" "$(add pdf)" "pdf is signed"
@@ -123,6 +125,15 @@ not_ok "frozen, a refused one fails it" skill export --frozen "$T/frozen"
 not_ok "and nothing is written" test -e "$T/frozen"
 is "else it is left out" "$(skill export "$T/copies" 2>&1 | tr '\n' ' ')" "loud is refused, and left out $T/copies has 1 skills "
 is "with its copy of before" "$(ls -A "$T/copies")" "pdf"
+
+# --- verbs of single files ---
+
+verb() { "$RYEFS" "$1" --project "$P" "${@:2}" 2>&1 </dev/null; }
+has "rm names what removes all of it" "$(verb rm --yes skill:pdf) [$?]" "skill:pdf is a folder" "mend with: ryefs skill remove pdf" "[2]"
+has "mv what moves it" "$(verb mv skill:pdf papers) [$?]" "mend with: ryefs skill add --as papers $P/.ai/skills/pdf && ryefs skill remove pdf" "[2]"
+has "edit its text" "$(EDITOR=true verb edit skill:pdf) [$?]" "/.ai/skills/pdf/SKILL.md && ryefs skill add pdf" "[2]"
+is "and none has done anything" "$("$RYEFS" verify --project "$P" skill:pdf 2>&1)" "ok       skill:pdf"
+has "log tells of its manifest" "$(verb log skill:pdf)" " ok "
 
 # --- spaces, and the end ---
 

@@ -71,6 +71,10 @@ watch .
 git checkout -q theirs
 told "what git put there is left" "left     tool:other/hello: git has put it there"
 ok "it is not signed" test "$(ryefs verify -q other/hello >/dev/null 2>&1; echo $?)" = 4
+ryefs new -q skill some && git add -A && git commit -qm skill
+echo more >>.ai/skills/some/SKILL.md
+told "a skill is looked at before it is signed" "left     skill:some: not what was signed; see ryefs skill diff, then ryefs skill add"
+git rm -rqf .ai/skills && git commit -qm 'no skill'
 stop TERM
 is "SIGTERM" "$?" 0
 git checkout -q -

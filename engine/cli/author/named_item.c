@@ -79,6 +79,41 @@ static int named_read_only(struct cli *cli, const char *ref)
 		"%s is the system space's, which is read only; a copy of yours hides it", ref);
 }
 
+bool named_is_folder(const char *ref)
+{
+	const char *id;
+
+	return rye_kind_has(id_split(ref, &id), RYE_KIND_MANIFEST);
+}
+
+/* Of a skill its manifest is the file: what it lists would be left behind, or be another. */
+static int named_manifest(struct cli *cli, const struct named_item *item)
+{
+	const char *space = item->space == RYE_USER ? "--space user " : "", *verb = cli->verb->name;
+	auto_free char *folder = strndup(item->file, strlen(item->file) - strlen(item->ext));
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	const char *to, *end = "ryefs skill remove";
+
+	if (!strcmp(verb, "mv")) {
+		if (id_kind(cli->argv[1], &to) == RYE_KIND__MAX)
+			to = cli->argv[1];
+		buf_addf(&mend, "ryefs skill add %s--as ", space);
+		buf_shell(&mend, to);
+		buf_addc(&mend, ' ');
+		buf_shell(&mend, folder ? folder : "");
+		buf_adds(&mend, " && ");
+	} else if (strcmp(verb, "rm") != 0) {
+		buf_adds(&mend, "${EDITOR:-vi} ");
+		buf_shell(&mend, folder ? folder : "");
+		buf_adds(&mend, "/SKILL.md && ");
+		end = "ryefs skill add";
+	}
+	buf_addf(&mend, "%s %s", end, space);
+	buf_shell(&mend, item->id);
+	return cli_complain(cli, CLI_USAGE, folder && !mend.failed ? mend.data : NULL,
+			    "%s is a folder, and %s knows single files", item->ref, verb);
+}
+
 static int named_fill(struct cli *cli, const json_t *row, struct named_item *ret)
 {
 	const char *space = json_str(row, "space"), *path = json_str(row, "path");
@@ -128,7 +163,10 @@ int named_item_find(struct cli *cli, int operand, named_none_fn *none, struct na
 		return named_read_only(cli, ret->ref);
 	if (!row && (cli->opt.space || !is_system(first)))
 		return named_elsewhere(cli, ret->ref, first);
-	return named_fill(cli, row ? row : json_array_get(rows, 0), ret);
+	status = named_fill(cli, row ? row : json_array_get(rows, 0), ret);
+	if (status == CLI_OK && cli->verb->traits & CLI_WRITES && named_is_folder(ret->ref))
+		status = named_manifest(cli, ret);
+	return status;
 }
 
 int named_item_read(struct cli *cli, const struct named_item *item, struct rye_blob **ret)

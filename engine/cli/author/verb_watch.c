@@ -242,7 +242,17 @@ static void watch_look(const struct watching *watching, const char *ref, const c
 		watch_tell(watching, "gone", ref, "");
 		return;
 	}
-	if (!watch_in_dir(watching, path) || watch_is_seen(watching, path))
+	if (!watch_in_dir(watching, path))
+		return;
+	/* any file of the folder may have changed, and what a client may run is looked at first */
+	if (named_is_folder(ref)) {
+		if (!good)
+			watch_tell(
+				watching, "left", ref,
+				"not what was signed; see ryefs skill diff, then ryefs skill add");
+		return;
+	}
+	if (watch_is_seen(watching, path))
 		return;
 	if (!good && git_has(path)) {
 		watch_tell(watching, "left", ref,

@@ -5,6 +5,7 @@
  */
 #include "cli/cli.h"
 
+#include "base/id.h"
 #include "scope.h"
 
 #include <string.h>
@@ -18,6 +19,7 @@ static void diff_show(struct diff_showing *showing, const json_t *row)
 {
 	const struct signed_file file = { json_str(row, "ref"), json_str(row, "path") };
 	auto_free char *mend = NULL;
+	const char *id;
 
 	if (!strncmp(json_str(row, "space"), "system", 6) || json_flag(row, "ok", false))
 		return;
@@ -27,6 +29,16 @@ static void diff_show(struct diff_showing *showing, const json_t *row)
 		puts(color(showing->cli, COLOR_END));
 	}
 	fflush(stdout);
+	if (rye_kind_has(id_split(file.ref, &id), RYE_KIND_MANIFEST)) {
+		showing->unknown++;
+		mend = mend_with(strcmp(json_str(row, "space"), "user") ?
+					 "ryefs skill diff %s" :
+					 "ryefs skill diff --space user %s",
+				 id);
+		cli_complain(showing->cli, CLI_NOT_FOUND, mend,
+			     "%s is a folder: its files are compared with its manifest", file.ref);
+		return;
+	}
 	if (signed_diff(showing->cli, &file, stdout) >= 0) {
 		showing->shown++;
 		return;
