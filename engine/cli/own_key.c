@@ -24,6 +24,8 @@ static int own_key_add(void *arg, const struct rye_key *key)
 	json_sets(row, "space", key->space ? key->space : "");
 	json_sets(row, "status", key->status ? key->status : "");
 	json_sets(row, "path", key->path ? key->path : "");
+	if (key->scope)
+		json_sets(row, "scope", key->scope);
 	json_array_append_new(arg, row);
 	return 0;
 }

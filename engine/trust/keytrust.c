@@ -406,6 +406,16 @@ static int list_own(const struct item_env *env, rye_key_fn fn, void *arg)
 	return fn(arg, &key);
 }
 
+/* "A,B", to free; NULL: it has none. */
+static char *scope_text(const struct trust_key *key)
+{
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+
+	for (size_t i = 0; i < key->n_scope; i++)
+		buf_addf(&text, "%s%s", i ? "," : "", key->scope[i]);
+	return text.len && !text.failed ? strdup(text.data) : NULL;
+}
+
 int keystore_list(const struct item_env *env, rye_key_fn fn, void *arg, struct rye_err *err)
 {
 	auto_trust struct trust *trust = trust_get(env->trust);
@@ -414,12 +424,14 @@ int keystore_list(const struct item_env *env, rye_key_fn fn, void *arg, struct r
 	for (size_t i = 0; i < trust->n_keys && !stop; i++) {
 		const struct trust_key *have = &trust->keys[i];
 		auto_free char *path = space_abspath(have->space, have->path);
+		auto_free char *scope = scope_text(have);
 		struct rye_key key = { .owner = have->owner,
 				       .path = path,
 				       .space = have->space->full,
-				       .status = have->status };
+				       .status = have->status,
+				       .scope = scope };
 
-		if (!path)
+		if (!path || (have->n_scope && !scope))
 			return memory_fail(err);
 		memcpy(key.fingerprint, have->fp, KEY_FP);
 		stop = fn(arg, &key);

@@ -98,4 +98,16 @@ cp "$T/work/.ai/config/keys/trusted/$FP.toml" "$T/bob/sent.toml"
 chmod 644 "$T/bob/sent.toml"
 ok "the file that was sent is taken" bob ryefs trust "$T/bob/sent.toml"
 ok "and all is good" bob ryefs verify directive:sample/welcome
+
+# ---- for some items alone ----
+
+is "a scope is told" "$(bob ryefs trust --yes --scope 'tool:sample/*,skill:*' "$FP" 2>/dev/null)" "$FP is trusted for tool:sample/*,skill:*"
+like "also in the list of keys" "$(bob ryefs keys)" "^$FP .* trusted for tool:sample/\*,skill:\* "
+not_ok "it counts for nothing else" bob ryefs verify directive:sample/welcome
+bob ryefs trust --yes "$FP" >"$T/said" 2>&1
+like "said again without, it is as before, and told" "$(cat "$T/said")" "^$FP is trusted for tool:sample/\*,skill:\*\$"
+like "and so is what lifts it" "$(cat "$T/said")" "for everything: ryefs untrust $FP, then ryefs trust it anew, by its file"
+bob ryefs untrust -q "$FP" >/dev/null
+ok "which is typed" bob ryefs trust "$T/bob/sent.toml"
+ok "and does" bob ryefs verify directive:sample/welcome
 finish

@@ -46,6 +46,27 @@ static int ask_for(struct cli *cli, const json_t *key)
 	return cli_asks(cli, &question);
 }
 
+/* What an earlier call has said stays in force: "is trusted" alone would not be true then. */
+static int trust_tell(struct cli *cli, const char *fingerprint)
+{
+	auto_json json_t *rows = key_rows(cli, NULL);
+	const char *scope = json_str(key_row(rows, fingerprint, "trusted"), "scope");
+
+	if (cli->opt.json || !*scope)
+		return out_success(cli, "fingerprint", fingerprint, "is trusted");
+	printf("%s is trusted for ", fingerprint);
+	out_text(stdout, scope);
+	putchar('\n');
+	fflush(stdout);
+	if (!cli->opt.scope)
+		cli_note(
+			cli,
+			"as before; for everything: ryefs untrust %s, then ryefs trust it anew, by its "
+			"file where the project has none",
+			fingerprint);
+	return CLI_OK;
+}
+
 int verb_trust(struct cli *cli)
 {
 	struct rye_err err = { 0 };
@@ -61,7 +82,7 @@ int verb_trust(struct cli *cli)
 	if (rye_key_trust(cli->rye, cli->argv[0], cli->opt.owner, cli->opt.scope, fingerprint,
 			  &err))
 		return cli_fail(cli, &err, NULL);
-	return out_success(cli, "fingerprint", fingerprint, "is trusted");
+	return trust_tell(cli, fingerprint);
 }
 
 int verb_untrust(struct cli *cli)

@@ -161,7 +161,7 @@ RYE_API struct rye_blob *rye_bare(enum rye_kind kind, const char *ext, struct ry
 struct rye_key {
 	char fingerprint[17]; /* 16 hexadecimal digits */
 	const char *owner, *path, *space;
-	const char *status; /* "trusted", "signing", or why it is not trusted */
+	const char *status, *scope; /* "trusted", "signing", or why not; "A,B", or NULL: all */
 };
 typedef int (*rye_key_fn)(void *arg, const struct rye_key *key);
 /* What changes keys is RYE_DENIED with `no_sign`. */
