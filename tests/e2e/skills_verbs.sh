@@ -146,4 +146,8 @@ is "with one" "$(skill remove --space user --yes mine)" "mine is removed"
 not_ok "whole" test -e "$U/.ai/skills/mine.yaml" -o -e "$U/.ai/skills/mine"
 not_ok "what is not there is not removed" skill remove --yes mine
 not_ok "nor what leads elsewhere" skill remove --yes ../tools
+folder bare
+cp -R "$T/bare" "$P/.ai/skills/"
+has "doctor names a folder that no key has signed" "$("$RYEFS" doctor --project "$P" 2>&1)" \
+  "skill:bare: a folder that no key has signed" "mend with: ryefs skill add bare"
 finish

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Items that a mount would show as skills, were it not for their names. */
+/* Items that a mount would show as skills, were it not for their names; and folders that no manifest lists. */
 #include "cli/doctor/doctor.h"
+
+#include "scope.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -35,11 +37,36 @@ static int on_clash(void *arg, const struct rye_clash *clash)
 	return 0;
 }
 
+/* What has a manifest is an item, and told with those. */
+static int on_folder(void *arg, const char *name, bool refused)
+{
+	struct findings *findings = arg;
+	struct cli *cli = findings->cli;
+	auto_free char *what = NULL, *mend = NULL;
+	auto_json json_t *rows = NULL;
+	char ref[RYE_REF_MAX];
+	struct rye_skill skill;
+	struct rye_err ignored;
+
+	snprintf(ref, sizeof(ref), "skill:%s", name);
+	if (!refused || rye_skill_find(cli->rye, name, &skill, &ignored) ||
+	    skill.verdict != RYE_UNSIGNED)
+		return 0;
+	rows = ref_verdicts(cli, ref, NULL);
+	if (json_array_size(rows))
+		return 0;
+	mend = told_split(skill.reason, &what);
+	finding_add(findings, FINDING_REMARK, ref, mend,
+		    "a folder that no key has signed: no client reads it");
+	return 0;
+}
+
 void skill_names_check(struct findings *findings)
 {
 	struct rye_offers *offers = rye_offers_open(findings->cli->rye, RYE_OFFER_OWN);
 	struct rye_err err = { 0 };
 
+	rye_skill_list(findings->cli->rye, on_folder, findings, &err);
 	if (offers && rye_offer_clashes(offers, on_clash, findings, &err))
 		finding_add(findings, FINDING_REMARK, "skills", NULL,
 			    "their names cannot be told: %s", err.msg);
