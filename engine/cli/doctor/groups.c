@@ -14,6 +14,8 @@
 #define GROUPS_MANY 3 /* as many are told as one */
 #define GROUPS_NAMES 3 /* are named then */
 
+#define ONLY_FOR "  Trusted only for: "
+
 struct groups_cause {
 	struct rye_buf key, what, mend;
 };
@@ -31,11 +33,15 @@ static bool cause_says(const struct rye_verdict *verdict, struct rye_buf *ret)
 	static const char by[] = "  Signed by: ";
 	const char *message = verdict->message;
 	const char *end = strstr(message, verdict->code == RYE_UNTRUSTED ? " for " : ": ");
-	const char *signer = strstr(message, by);
+	const char *signer = strstr(message, by), *only = strstr(message, ONLY_FOR);
 
 	if (!end || memchr(message, '\n', (size_t)(end - message)))
 		return false;
 	buf_add(ret, message, (size_t)(end - message));
+	if (only) {
+		only += strlen(ONLY_FOR);
+		buf_addf(ret, ", trusted only for %.*s", (int)strcspn(only, "\n"), only);
+	}
 	if (!signer)
 		return true;
 	signer += strlen(by);
@@ -52,7 +58,9 @@ static bool cause_mends(const struct rye_verdict *verdict, struct rye_buf *ret)
 		buf_adds(ret, "reinstall the bundle");
 		return true;
 	}
-	if (verdict->code == RYE_UNTRUSTED) {
+	/* beside the scope of its key: it is read, and signed by its reader */
+	if (verdict->code == RYE_UNTRUSTED && (rye_kind_has(verdict->kind, RYE_KIND_MANIFEST) ||
+					       !strstr(verdict->message, ONLY_FOR))) {
 		buf_adds(ret, fix ? fix + strlen(MEND_WITH) : "");
 		return fix != NULL;
 	}
