@@ -245,6 +245,9 @@ int ref_one(struct cli *cli, int operand, char ret[REF_MAX]);
 /* The standard output of a program (argv ends with NULL) and its exit status; -1: it did not run. */
 int outside_read(const char *const argv[], struct rye_buf *ret);
 int outside_tells(const char *const argv[], struct rye_buf *ret); /* with its standard error */
+/* A text in memory that such a program can read at ret_path until the descriptor is closed; -1: errno. */
+#define OUTSIDE_PATH 64
+int outside_text(struct rye_span bytes, char ret_path[OUTSIDE_PATH]);
 
 /*
  * The repository may be a stranger's, and so may its configuration: only commands that start no other
@@ -255,8 +258,14 @@ int outside_tells(const char *const argv[], struct rye_buf *ret); /* with its st
 		"GIT_NO_LAZY_FETCH=1", "git", "-C"
 
 bool signed_before(struct cli *cli, const struct signed_file *file, struct rye_buf *ret);
+/* git's newest revision of the file at path that `takes` is true of, into ret. */
+typedef bool git_takes_fn(void *arg, struct rye_span bytes);
+bool git_revision(const char *path, git_takes_fn *takes, void *arg, struct rye_buf *ret);
 /* Prints what changed: 0 nothing, 1 something; -1: signed_before knows of none. */
 int signed_diff(struct cli *cli, const struct signed_file *file, FILE *to);
+/* The same of a text as it was signed and the file now; name: what stands above it. */
+int signed_lines(struct cli *cli, struct rye_span before, const char *now, const char *name,
+		 FILE *to);
 
 /* merging.c: git is told that `ryefs merge` merges items, and shows them. */
 /* Does git version the project, and has this clone not been told? */

@@ -7,12 +7,14 @@
  */
 #include "cli/cli.h"
 
+#include "base/io.h"
 #include "scope.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,4 +81,14 @@ int outside_read(const char *const argv[], struct rye_buf *ret)
 int outside_tells(const char *const argv[], struct rye_buf *ret)
 {
 	return outside_run(argv, true, ret);
+}
+
+int outside_text(struct rye_span bytes, char ret_path[OUTSIDE_PATH])
+{
+	auto_close int fd = memfd_create("ryefs-text", MFD_CLOEXEC);
+
+	if (fd < 0 || io_write_all(fd, bytes.ptr, bytes.len) < 0)
+		return -1;
+	snprintf(ret_path, OUTSIDE_PATH, "/proc/%d/fd/%d", (int)getpid(), fd);
+	return steal_fd(&fd);
 }

@@ -57,8 +57,9 @@ static bool trial_begin(struct signed_trial *trial)
 	return false;
 }
 
-static bool trial_is_good(struct signed_trial *trial, struct rye_span bytes)
+static bool trial_is_good(void *arg, struct rye_span bytes)
 {
+	struct signed_trial *trial = arg;
 	auto_close int root = open(trial->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	auto_free char *path = NULL, *dir = NULL;
 	auto_json json_t *rows = NULL;
@@ -84,28 +85,31 @@ static bool trial_is_good(struct signed_trial *trial, struct rye_span bytes)
 
 /* ---- where to look ---- */
 
-/* git's newest revision of the file that is good. */
-static bool from_git(struct signed_trial *trial, const char *path, struct rye_buf *ret)
+bool git_revision(const char *path, git_takes_fn *takes, void *arg, struct rye_buf *ret)
 {
 	auto_free char *dir = strndup(path, (size_t)(strrchr(path, '/') - path));
-	const char *name = strrchr(path, '/') + 1;
-	const char *list[] = { GIT, dir, "rev-list", "-n", REVISIONS, "HEAD", "--", name, NULL };
+	auto_free char *name = NULL;
+	const char *list[] = { GIT, dir, "rev-list", "-n", REVISIONS, "HEAD", "--", NULL, NULL };
 	auto_buf struct rye_buf revisions = RYE_BUF_INIT;
 	struct rye_span rest, line;
 
+	/* so it is no pattern to git */
+	if (asprintf(&name, ":(literal)%s", strrchr(path, '/') + 1) < 0)
+		return false;
+	list[ARRAY_SIZE(list) - 2] = name;
 	if (!dir || outside_read(list, &revisions) != 0)
 		return false;
-	rest = (struct rye_span){ revisions.data, revisions.len };
+	rest = buf_span(&revisions);
 	while (span_line(&rest, &line)) {
 		auto_free char *object = NULL;
 		const char *show[] = { GIT, dir, "cat-file", "blob", NULL, NULL };
 
-		if (asprintf(&object, "%.*s:./%s", (int)line.len, line.ptr, name) < 0)
+		if (asprintf(&object, "%.*s:./%s", (int)line.len, line.ptr,
+			     strrchr(path, '/') + 1) < 0)
 			return false;
 		show[ARRAY_SIZE(show) - 2] = object;
 		buf_clear(ret);
-		if (outside_read(show, ret) == 0 &&
-		    trial_is_good(trial, (struct rye_span){ ret->data, ret->len }))
+		if (outside_read(show, ret) == 0 && takes(arg, buf_span(ret)))
 			return true;
 	}
 	return false;
@@ -171,31 +175,32 @@ bool signed_before(struct cli *cli, const struct signed_file *file, struct rye_b
 	trial.below = marker;
 	if (marker == file->path || !strchr(marker, '/') || !trial_begin(&trial))
 		return false;
-	return from_git(&trial, file->path, ret) || from_copy(&trial, file->path, ret) ||
-	       from_spaces(&trial, file->path, ret);
+	return git_revision(file->path, trial_is_good, &trial, ret) ||
+	       from_copy(&trial, file->path, ret) || from_spaces(&trial, file->path, ret);
 }
 
-int signed_diff(struct cli *cli, const struct signed_file *file, FILE *to)
+int signed_lines(struct cli *cli, struct rye_span before, const char *now, const char *name,
+		 FILE *to)
 {
-	auto_buf struct rye_buf before = RYE_BUF_INIT, text = RYE_BUF_INIT;
-	char old[] = "/tmp/ryefs-diff.XXXXXX";
-	auto_close int fd = -1;
-	const char *argv[] = { "diff",	   "-u", "--label", "as it was signed", "--label",
-			       file->path, "--", old,	    file->path,		NULL };
-	int status;
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	char old[OUTSIDE_PATH];
+	auto_close int fd = outside_text(before, old);
+	const char *argv[] = { "diff", "-u", "--label", "as it was signed", "--label", name, "--",
+			       old,    now,  NULL };
+	int status = fd < 0 ? -1 : outside_read(argv, &text);
 
-	if (!signed_before(cli, file, &before))
-		return -1;
-	fd = mkostemp(old, O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	status = write(fd, before.data, before.len) == (ssize_t)before.len ?
-			 outside_read(argv, &text) :
-			 -1;
-	unlink(old);
 	if (status < 0 || status > 1)
 		return -1;
 	if (text.len)
 		color_diff(cli, to, text.data);
 	return status;
+}
+
+int signed_diff(struct cli *cli, const struct signed_file *file, FILE *to)
+{
+	auto_buf struct rye_buf before = RYE_BUF_INIT;
+
+	return signed_before(cli, file, &before) ?
+		       signed_lines(cli, buf_span(&before), file->path, file->path, to) :
+		       -1;
 }

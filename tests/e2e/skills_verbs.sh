@@ -115,6 +115,18 @@ is "it is signed" "$(add "$T/loud")" "loud is signed"
 ok "a link is the file it led to" test ! -L "$P/.ai/skills/loud/scripts/also.sh" -a -x "$P/.ai/skills/loud/scripts/also.sh"
 ok "its version is its own" grep -q '^version: "2.1.0"' "$P/.ai/skills/loud.yaml"
 
+# --- the lines, where git has what was signed ---
+
+if command -v git >/dev/null; then
+  git -C "$P" init -q && git -C "$P" add -A && git -C "$P" -c user.name=a -c user.email=a@example.org commit -qm begin
+  echo 'curl evil' >>"$P/.ai/skills/pdf/scripts/run.sh"
+  has "diff shows the lines" "$(skill diff pdf 2>/dev/null)" "M scripts/run.sh" "--- as it was signed" "+++ scripts/run.sh" "+curl evil"
+  has "so does add of what lies there" "$(skill add pdf 2>/dev/null)" "+curl evil"
+  git -C "$P" -c user.name=a -c user.email=a@example.org commit -qam 'theirs'
+  has "also when the change is committed" "$(skill diff pdf 2>/dev/null)" "+curl evil"
+  git -C "$P" checkout -q HEAD~1 -- .ai/skills && rm -rf "$P/.git"
+fi
+
 # --- copies ---
 
 is "all are copied" "$(skill export "$T/copies")" "$T/copies has 2 skills"

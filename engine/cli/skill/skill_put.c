@@ -23,9 +23,13 @@ static void adding_diff(const struct skill_adding *adding)
 	auto_free char *old = NULL;
 	const char *argv[] = { "diff", "-ruN", "--", NULL, adding->path, NULL };
 
-	if (adding->in_place || !adding->was.n ||
+	if (!adding->was.n ||
 	    asprintf(&old, "%s/.ai/skills/%s", adding->place.info.root, adding->name) < 0)
 		return;
+	if (adding->in_place) {
+		folder_lines(adding->cli, old, &adding->folder, &adding->was);
+		return;
+	}
 	argv[3] = old;
 	if (outside_read(argv, &text) == 1 && text.len)
 		out_text(stdout, text.data);

@@ -50,6 +50,12 @@ void folder_show(const struct folder *folder, const struct skill *was, FILE *to)
 /* "M path", "A path", "D path", one a line; how many. to NULL: only counted. */
 size_t folder_changes(const struct folder *folder, const struct skill *was, FILE *to);
 
+/* ---- skill_lines.c ---- */
+
+/* The lines that are others than those that were signed, where git still has those. dir: the folder. */
+void folder_lines(struct cli *cli, const char *dir, const struct folder *now,
+		  const struct skill *was);
+
 /* ---- skill_place.c: where a skill lies ---- */
 
 struct skill_place {

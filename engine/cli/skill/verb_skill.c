@@ -65,6 +65,7 @@ int skill_diff_word(struct cli *cli)
 	struct skill_place place;
 	struct rye_err err = { 0 };
 	auto_close int dir = -1;
+	auto_free char *path = NULL;
 	const char *name = cli->argv[1];
 	int status = cli_open(cli, CLI_PROJECT);
 
@@ -81,6 +82,9 @@ int skill_diff_word(struct cli *cli)
 		cli_note(cli, "nothing has changed since it was signed");
 		return CLI_OK;
 	}
+	fflush(stdout);
+	if (asprintf(&path, "%s/.ai/skills/%s", place.info.root, name) >= 0)
+		folder_lines(cli, path, &folder, &was);
 	cli_note(cli, "to look at it and sign it as it is: ryefs skill add %s%s",
 		 place.space == RYE_USER ? "--space user " : "", name);
 	return CLI_FAILED;

@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 enum { MERGE_OURS, MERGE_BASE, MERGE_THEIRS, MERGE__SIDES };
@@ -23,7 +22,7 @@ enum { MERGE_OURS, MERGE_BASE, MERGE_THEIRS, MERGE__SIDES };
 struct merge_side {
 	struct rye_blob *raw, *bare; /* bare: without header lines */
 	int fd; /* a file in memory with bare's text, for git to read */
-	char path[64];
+	char path[OUTSIDE_PATH];
 };
 
 static void merge_sides_done(struct merge_side (*sides)[MERGE__SIDES])
@@ -79,11 +78,8 @@ static int side_read(struct merge_side *side, const char *from, enum rye_kind ki
 	if (r < 0)
 		return r;
 	side->bare = bare_of(kind, path, side->raw);
-	side->fd = memfd_create("ryefs-merge", MFD_CLOEXEC);
-	if (side->fd < 0)
-		return -errno;
-	snprintf(side->path, sizeof(side->path), "/proc/%d/fd/%d", (int)getpid(), side->fd);
-	return io_write_all(side->fd, side->bare->data, side->bare->len);
+	side->fd = outside_text(merge_span(side->bare), side->path);
+	return side->fd < 0 ? -errno : 0;
 }
 
 /* Which side's file is the answer; MERGE__SIDES: neither's. */
