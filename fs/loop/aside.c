@@ -54,7 +54,8 @@ struct asides {
 	int readers; /* threads at the device, or on their way to it */
 	int spare; /* threads that wait to be called */
 	int called; /* of those, not awake yet; they count as readers */
-	TAILQ_HEAD(aside_waiting, aside_helper) helpers; /* that wait; the one that has waited shortest first */
+	/* that wait; the one that has waited shortest first */
+	TAILQ_HEAD(aside_waiting, aside_helper) helpers;
 	struct aside_queue handed; /* tasks with a place that no helper has yet */
 	unsigned n_helpers;
 	bool ended;
