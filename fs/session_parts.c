@@ -133,7 +133,7 @@ static int part_failed(struct rye_err *err, int sys, const char *part)
 	return -(int)RYE_IO;
 }
 
-/* What the daemon before this one died of, and its last words; from here on ours are handover, too. */
+/* What the daemon before this one died of, and its last words; from here on ours are kept, too. */
 static void tell_before(struct front *front, struct handover *handover)
 {
 	struct handover_mount old = handover_mount(handover);

@@ -11,7 +11,7 @@
 
 /* Longest -o list: mount(8) takes a page. */
 #define OPTIONS_MAX 4096
-/* Values handover as text: userspace, system, env, and two paths. */
+/* Values kept as text: userspace, system, env, and two paths. */
 #define OPTIONS_TEXTS 16
 
 struct options {
@@ -30,7 +30,7 @@ struct options {
 	enum { SPACES_RW, SPACES_RO, SPACES_NONE } spaces;
 	struct fuse_args args; /* for fuse_session_new */
 	struct fuse_args lists; /* what stood behind each -o */
-	int again_fd; /* what the daemon before has handover (mount/handover.c); -1: there was none */
+	int again_fd; /* what the daemon before has left (mount/handover.c); -1: there was none */
 	int old_fd; /* the mount whose place this one takes, until it has; or -1 */
 	char *texts[OPTIONS_TEXTS];
 	size_t n_texts;
