@@ -104,7 +104,7 @@ static uint64_t remotes_version(struct front *front, const char *text, bool item
 	uint64_t stamp = 0;
 
 	if (remotes_split(text, &at))
-		stamp = at.kind < RYE_KIND__MAX ? 1 + item :
+		stamp = at.kind < RYE_KIND__MAX ? UINT64_C(1) + item :
 						  rye_remote_stamp(front->rye, at.remote);
 	if (stamp)
 		return stamp;

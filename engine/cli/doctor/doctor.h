@@ -51,8 +51,8 @@ json_t *sarif_of(const char *project, const json_t *rows);
 
 /* machine.c: /dev/fuse, programs, kernel features, dead mounts. */
 void machine_check(struct findings *findings);
-/* rings.c: mounts that were to have their requests by io_uring, and have not. */
-void rings_check(struct findings *findings);
+/* rings.c: a mount that was to have its requests by io_uring, and has not. stats: its own words; may be NULL. */
+void rings_check(struct findings *findings, const char *point, const json_t *stats);
 /* ignored.c: what a commit would take along that it should not. */
 void ignored_check(struct findings *findings);
 /* left.c: what killed processes have left on disk. */

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * doctor's view of mounts that were to have their requests by io_uring and have them from /dev/fuse:
- * what is missing, by their own counters. Of mounts of this user, and only of those that answer.
+ * what is missing, by their own counters.
  */
 #include "cli/doctor/doctor.h"
 
-#include "connection.h"
-#include "mountinfo.h"
 #include "scope.h"
 
 #include <string.h>
-#include <unistd.h>
-
-#define RINGS_PATIENCE_MS 1000
 
 static void check_said(struct findings *findings, const char *point, const char *said)
 {
@@ -36,22 +31,10 @@ static void check_said(struct findings *findings, const char *point, const char 
 		    said);
 }
 
-static int rings_look(void *arg, const struct mountinfo *mount)
+void rings_check(struct findings *findings, const char *point, const json_t *stats)
 {
-	auto_json json_t *stats = NULL;
-	const char *said;
+	const char *said = json_str(stats, "io_uring");
 
-	if (!mountinfo_is_ours(mount) || mount->owner != getuid() ||
-	    connection_probe(mount->point, RINGS_PATIENCE_MS) != CONNECTION_ANSWERS)
-		return 0;
-	stats = mounts_stats(mount->point);
-	said = json_str(stats, "io_uring");
 	if (said && *said && strcmp(said, "on") && strcmp(said, "off"))
-		check_said(arg, mount->point, said);
-	return 0;
-}
-
-void rings_check(struct findings *findings)
-{
-	mountinfo_each(rings_look, findings);
+		check_said(findings, point, said);
 }
