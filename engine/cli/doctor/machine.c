@@ -6,7 +6,6 @@
 #include "cli/doctor/doctor.h"
 
 #include "connection.h"
-#include "mountinfo.h"
 #include "proc.h"
 #include "scope.h"
 
@@ -157,18 +156,13 @@ static bool is_of_project(const struct cli *cli, const char *mountpoint)
 	return project && mounts_holds(mountpoint, &source, &below) && !strcmp(source, project);
 }
 
-static int check_mount(void *arg, const struct mountinfo *mount)
+static int check_mount(void *arg, const char *path)
 {
 	struct findings *findings = arg;
-	const char *path = mount->point;
 	auto_json json_t *stats = NULL, *deaths = NULL;
 	auto_free char *mend = NULL;
-	enum connection_state state;
-	bool here, own = mount->owner == getuid();
+	enum connection_state state = connection_probe(path, DOCTOR_PATIENCE_MS);
 
-	if (!mountinfo_is_ours(mount))
-		return 0;
-	state = connection_probe(path, DOCTOR_PATIENCE_MS);
 	if (state == CONNECTION_DEAD) {
 		mend = mend_with("ryefs umount %s", path);
 		deaths = mounts_deaths(path, NULL);
@@ -176,13 +170,11 @@ static int check_mount(void *arg, const struct mountinfo *mount)
 			    deaths ? "; it " : "", json_str(deaths, "why"));
 		return 0;
 	}
-	here = is_of_project(findings->cli, path);
-	if (state != CONNECTION_ANSWERS || !(here || own))
+	if (state != CONNECTION_ANSWERS || !is_of_project(findings->cli, path))
 		return 0;
 	stats = mounts_stats(path);
-	if (own)
-		rings_check(findings, path, stats);
-	deaths = stats && here ? mounts_deaths(path, stats) : NULL;
+	rings_check(findings, path, stats);
+	deaths = stats ? mounts_deaths(path, stats) : NULL;
 	if (deaths)
 		finding_add(
 			findings, FINDING_REMARK, path, NULL,
@@ -201,5 +193,5 @@ void machine_check(struct findings *findings)
 	check_kernel(findings);
 	check_watches(findings);
 	check_environment(findings);
-	mountinfo_each(check_mount, findings);
+	mounts_each(check_mount, findings);
 }
