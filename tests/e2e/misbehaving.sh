@@ -58,8 +58,8 @@ gives() {
   done
 }
 
-# without those of processes: who asked lately is remembered in a table of fixed size
-descriptors() { ls -l "/proc/$DAEMON/fd" | grep -vc pidfd; }
+# without those of processes: who asked lately is remembered in tables of fixed size, by pidfds and by its status
+descriptors() { ls -l "/proc/$DAEMON/fd" | grep -vcE 'pidfd|/proc/[0-9]'; }
 # everything once, so that what is kept warm is there
 for name in words two unread; do
   run ${name}_sh '{}'

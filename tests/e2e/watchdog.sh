@@ -127,6 +127,8 @@ if $returns; then
   like "list says why" "$("$RYEFS" list 2>&1)" "has died 6 times.* was killed by SIGKILL .*; not mounted again: it was five times within a minute"
   is "as JSON" "$(listed)" '["dead",6]'
   like "so does doctor" "$("$RYEFS" doctor --project "$T/work" 2>&1)" "daemon has died; it was killed.* five times within"
+  mkdir "$T/another"
+  is "but not of another project" "$("$RYEFS" doctor --project "$T/another" 2>&1 | grep -c "daemon has died")" 0
   ok "the next mount" timeout 20 "$RYEFS" "$T/work" "$mnt" 2>/dev/null
   is "begins anew" "$(jq .deaths "$mnt/.ryefs/stats.json")" null
   ok "umount" timeout 20 "$RYEFS" umount "$mnt"

@@ -161,8 +161,11 @@ static int check_mount(void *arg, const char *path)
 	struct findings *findings = arg;
 	auto_json json_t *stats = NULL, *deaths = NULL;
 	auto_free char *mend = NULL;
-	enum connection_state state = connection_probe(path, DOCTOR_PATIENCE_MS);
+	enum connection_state state;
 
+	if (!is_of_project(findings->cli, path))
+		return 0;
+	state = connection_probe(path, DOCTOR_PATIENCE_MS);
 	if (state == CONNECTION_DEAD) {
 		mend = mend_with("ryefs umount %s", path);
 		deaths = mounts_deaths(path, NULL);
@@ -170,7 +173,7 @@ static int check_mount(void *arg, const char *path)
 			    deaths ? "; it " : "", json_str(deaths, "why"));
 		return 0;
 	}
-	if (state != CONNECTION_ANSWERS || !is_of_project(findings->cli, path))
+	if (state != CONNECTION_ANSWERS)
 		return 0;
 	stats = mounts_stats(path);
 	rings_check(findings, path, stats);
