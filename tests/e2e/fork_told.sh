@@ -9,6 +9,10 @@ CUT='{"text": "half of it", "stop": "length"}'
 agent_model '{"by": "turn", "lanes": {
   "lane_typed": [{"calls": [{"id": "r1", "name": "directive_return", "arguments": {"n": "seven"}}]},
     {"calls": [{"id": "r2", "name": "directive_return", "arguments": {"n": 7}}]}],
+  "lane_types": [{"calls": [{"id": "r1", "name": "directive_return", "arguments":
+      {"n": 7.5, "x": "much", "b": "maybe", "l": "one", "o": [2], "s": 3}}]},
+    {"calls": [{"id": "r2", "name": "directive_return", "arguments":
+      {"n": "7", "x": 2.5, "b": "true", "l": ["1"], "o": "{\"a\": 1}", "s": "3"}}]}],
   "lane_cut": ['"$CUT"'],
   "lane_long": ['"$CUT, $CUT, $CUT, $CUT"', {"calls": [{"name": "directive_return", "arguments": {"n": 8}}]}],
   "lane_chain": ['"$OK, $OK, $OK, $OK, $OK, $OK, $OK, $OK, $OK, $OK, $OK, $OK"'],
@@ -41,6 +45,10 @@ for name in typed long; do
   </metadata>
   <outputs><output name="n" type="integer" required="true">A number</output></outputs>' <<<'Count.'
 done
+agent_directive lane_types '  </metadata>
+  <outputs><output name="n" type="integer">1</output><output name="x" type="number">2</output>
+    <output name="b" type="boolean">3</output><output name="l" type="array">4</output>
+    <output name="o" type="object">5</output><output name="s" type="string">6</output></outputs>' <<<'Count.'
 agent_directive lane_cut '  </metadata>' <<<'Tell.'
 agent_directive lane_chain "    <limits turns=\"3\" spend=\"100\"/>
     <model tier=\"small\" provider=\"small\"/>
@@ -80,6 +88,11 @@ reply=$(fork lane_typed)
 id=$(jq -r .thread_id <<<"$reply")
 is "an output of the wrong type is none" "$(jq -c .outputs <<<"$reply")" '{"n":7}'
 has "and its model is told which" "$(events "$id" 'select(.event_type == "tool_call_result") | .payload.error')" 'Wrong output fields: n is \"seven\", its type is integer'
+reply=$(fork lane_types)
+is "a text that reads as the type is taken for it" "$(jq -c .outputs <<<"$reply")" '{"b":true,"l":["1"],"n":7,"o":{"a":1},"s":"3","x":2.5}'
+is "each wrong one of six types is told" \
+  "$(events "$(jq -r .thread_id <<<"$reply")" 'select(.event_type == "tool_call_result") | .payload.error' | grep -oE '[a-z] is [^;.]*, its type is [a-z]+|7\.5, its type is [a-z]+' | tr -d '\\' | tr '\n' ';')" \
+  '7.5, its type is integer;x is "much", its type is number;b is "maybe", its type is boolean;l is "one", its type is array;o is [2], its type is object;s is 3, its type is string;'
 has "the prompt names the call that the model has" "$(body lane_typed)" '`directive_return({\"n\": \"<A number>\"})`'
 lacks "and no other" "$(body lane_typed)" rye_execute
 
