@@ -5,6 +5,7 @@
 . "$(dirname "$0")/agent_lib.sh"
 
 for i in $(seq 40); do put "knowledge/k/n$i.md" "text $i"; done
+for i in $(seq 10); do put "knowledge/d$i/n.md" "text"; done
 mkdir -p "$U/.ai/knowledge/u"
 echo mine >"$U/.ai/knowledge/u/n.md"
 SLOW=$T/slow
@@ -18,6 +19,10 @@ for i in $(seq 40); do
   timeout 100 cat "$M/spaces/project/knowledge/k/n$i.md" 3>&- >/dev/null 2>&1 &
   readers+=("$!")
 done
+for i in $(seq 10); do
+  timeout 100 ls "$M/spaces/project/knowledge/d$i" 3>&- >/dev/null 2>&1 &
+  readers+=("$!")
+done
 waiting() { [ "$(for pid in $(pgrep -P $$ timeout); do cat /proc/"$(pgrep -P "$pid")"/wchan 2>/dev/null && echo; done | grep -c request_wait_answer)" -ge 20 ]; }
 ok "readers wait" until_true waiting
 # with its threads in their looks the daemon would answer one of these in ten seconds
@@ -28,5 +33,6 @@ ok "the root" timeout 60 stat "$M/README.md" "$M/knowledge"
 ok "none waits for the disk ($((SECONDS - began)) s)" test $((SECONDS - began)) -lt $((5 * PATIENCE))
 rm "$SLOW"
 for pid in "${readers[@]}"; do wait "$pid"; done
+is "and lists are" "$(ls "$M/spaces/project/knowledge/d10")" n.md
 is "and the readers are served" "$(cat "$M/spaces/project/knowledge/k/n40.md")" "text 40"
 finish

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Preloaded into ryefs by tests/e2e/slow_disk.sh and others: while there is the file that SLOW_DISK names, each
- * look at a file of a directory named "project" takes a second, as on a disk that sleeps; with SLOW_PART a look at
- * what has that in its path. With SLOW_PATH a look at what has that in its path takes until that file is gone.
+ * look at a file or a list of a directory named "project" takes a second, as on a disk that sleeps; with SLOW_PART
+ * a look at what has that in its path. With SLOW_PATH such a look takes until that file is gone.
  */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -48,4 +49,12 @@ __attribute__((visibility("default"))) int fstatat(int fd, const char *path, str
 
 	slow_look(fd);
 	return real(fd, path, ret, flags);
+}
+
+__attribute__((visibility("default"))) DIR *fdopendir(int fd)
+{
+	DIR *(*real)(int) = dlsym(RTLD_NEXT, "fdopendir");
+
+	slow_look(fd);
+	return real(fd);
 }
