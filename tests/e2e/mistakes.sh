@@ -150,6 +150,7 @@ play() {
       '$ '*)
         echo "$line"
         mistake=${line#$ }
+        : >"$T/result" # each answer is one: the whole list takes longer than a test may be silent
         run "$mistake"
         cp "$T/answer" "$T/mistake.answer"
         normal <"$T/answer" | sed 's/^$/~/; s/^/    /; s/ *$//'
