@@ -8,7 +8,8 @@
 #   refusals                  what it has refused, a line each
 #   agent_directive NAME XML  a directive of the project, its body from standard input
 #   agent_provider NAME SED   the same server for models of the tier NAME, its item changed
-#   agent_tool NAME MARK [CODE]  a tool t/NAME that leaves the file MARK in the project, and does that
+#   agent_tool NAME MARK [CODE]  a tool t/NAME that leaves the file MARK in the project, and does that, which is
+#                             Python; without it a shell's, which starts in a fifth of the time
 #   agent_naps, agent_sleeps  t/nap: leaves `naps`, returns once there is `wake`; t/sleep: `sleeps`, a minute
 #   agent_steps               t/step: leaves `steps`, and is done within a third of a second
 #   agent_runtime             threads have their sockets in a directory of this test alone
@@ -21,6 +22,8 @@
 #   row DB SQL                its first row there: of registry or budget_ledger, which it may change
 . "$(dirname "${BASH_SOURCE[0]}")/fixture.sh"
 need jq || finish
+# Of each of hundreds of runners it would double the start: those of fork.sh alone have it.
+[ "$NAME" = fork ] || PERTURB=0
 "$PY" "$E2E/signer.py" keys "$U" 00 --sign || exit 1
 MODEL=
 AGENT_REFS=
@@ -31,7 +34,7 @@ agent_serve() {
   beside model "$PY" "$E2E/../fake/${MODEL_SERVER:-provider_server.py}" "$T/script.json" "$T/port" "$T/asked"
   MODEL=$BESIDE
   until_true test -s "$T/port"
-  PORT=$(cat "$T/port")
+  PORT=$(<"$T/port")
 }
 
 agent_model() {
@@ -78,14 +81,24 @@ agent_directive() {
 }
 
 agent_tool() {
+  if [ $# = 2 ]; then
+    agent_shell "$@"
+    return
+  fi
   fx_python "$P" "t/$1" <<CODE
 CONFIG_SCHEMA = {"type": "object", "properties": {}}
 import os, time
 def execute(params, project_path):
     open(os.path.join(project_path, "$2"), "w").close()
-${3:-}
+$3
     return {"success": True}
 CODE
+}
+
+# agent_shell NAME MARK [WORD...]: the same as a shell's
+agent_shell() {
+  # shellcheck disable=SC2016
+  fx_tool "$P" "t/$1" 'cd "$2"' ": >$2" "echo '{\"success\": true}'" "${@:3}"
 }
 
 agent_naps() {
@@ -96,8 +109,8 @@ agent_naps() {
 }
 
 agent_steps() {
-  agent_tool step steps '    import random, subprocess
-    subprocess.run(["sleep", str(random.uniform(0.05, 0.3))])'
+  # shellcheck disable=SC2016
+  agent_shell step steps 'printf -v ms %03d $((RANDOM % 250 + 50))' 'exec sleep "0.$ms"'
 }
 
 agent_runtime() {
@@ -105,7 +118,7 @@ agent_runtime() {
   mkdir -m 700 "$T/r"
 }
 
-agent_sleeps() { agent_tool sleep sleeps '    time.sleep(60)'; }
+agent_sleeps() { agent_shell sleep sleeps 'exec sleep 60'; }
 
 agent_sign() {
   # shellcheck disable=SC2086
@@ -117,8 +130,14 @@ fork_async() { converse "$M/directives/$1/async" "${2:-}"; }
 
 refusals() { jq -r 'select(.refused) | .refused' "$T/asked"; }
 asked() { jq -c "select(.body and .n == $1) | .body" "$T/asked"; }
-asks() { jq -c 'select(.body) | .body' "$T/asked" | grep -cF -- "$1"; }
-run() { timeout 60 "$RYEFS" "$@" --project "$P" --user "$U" --system "$S" 2>&1; }
+asks() {
+  case $1 in
+    # what stands in JSON as it is
+    *[!a-zA-Z0-9_.\ -]*) jq -c 'select(.body) | .body' "$T/asked" | grep -cF -- "$1" ;;
+    *) sed -n '/"body": /{s//\n/;s/.*\n//;p}' "$T/asked" | grep -cF -- "$1" ;;
+  esac
+}
+run() { limit 60 "$RYEFS" "$@" --project "$P" --user "$U" --system "$S" 2>&1; }
 # The program starts in a tenth of the time that Python takes.
 row() {
   local db=$P/.ai/state/threads/$1.db

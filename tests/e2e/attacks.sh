@@ -7,7 +7,7 @@
 
 # run TOOL JSON: its reply
 run() {
-  timeout -k 1 30 bash -c 'exec 3<>"$1"; printf "%s\n" "$2" >&3; cat <&3' - "$M/tools/$1/run" "$2" 2>&1
+  exchange 30 "$M/tools/$1/run" "$2"$'\n' 2>&1
 }
 
 tools() {
@@ -99,7 +99,7 @@ known() {
     *allowed=DONE) is "$1: $2: what its item names" yes "$3" ;;
     *) is "$1: $2: what its item names" no "$3" ;;
   esac
-  lacks "$1: $2: the victim is as it was" "$(cat "$P/.ai/tools/t/victim.sh")" rye:signed
+  lacks "$1: $2: the victim is as it was" "$(<"$P/.ai/tools/t/victim.sh")" rye:signed
 }
 
 # ---- processes without number ----
@@ -123,7 +123,7 @@ too_many() {
   fi
   own=$GROUPS_AT/$GROUP/ryefs
   is "$1: the daemon is in a group of its own" "$(grep -c "$GROUP/ryefs$" "/proc/$DAEMON/cgroup")" 1
-  is "$1: which has a limit" "$(cat "$own/pids.max")" 4608
+  is "$1: which has a limit" "$(<"$own/pids.max")" 4608
   echo 250 >"$own/pids.max"
   said=$(run t/many '{}')
   like "$1: a tool cannot be more processes than that" "$said" '"started": ?(1?[0-9]?[0-9]|2[0-4][0-9])[,}]'

@@ -136,7 +136,7 @@ TEXT
 }
 
 stolen() { is "$1: nothing was loaded that saw a key" "$(ls "$P/stolen")" ""; }
-ask() { timeout -k 1 60 bash -c 'exec 3<>"$1"; printf "%s\n" "$2" >&3; cat <&3' - "$M/tools/$1/run" "$2" 2>&1; }
+ask() { exchange 60 "$M/tools/$1/run" "$2"$'\n' 2>&1; }
 
 # Each program that sees keys, or asks for one that does.
 runs() { # NAME
@@ -182,7 +182,7 @@ for sandbox in auto strict; do
   fx_mount "sandbox=$sandbox"
   unset "${variables[@]%%=*}"
   PATH=${PATH#"$P/.local/bin:$T/linked:$T/pm:"}
-  like "$sandbox: the daemon leaves no core" "$(cat "/proc/$DAEMON/limits")" '^Max core file size +0 +0 '
+  like "$sandbox: the daemon leaves no core" "$(<"/proc/$DAEMON/limits")" '^Max core file size +0 +0 '
   runs "$sandbox"
   for verb in "keys" "secret list" "threads list" "doctor -q" "verify"; do
     # shellcheck disable=SC2086

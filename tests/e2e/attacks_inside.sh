@@ -18,7 +18,7 @@ facts() { # NET: of the daemon, a process outside and another run
   local signals=true abstract=ryefs-test-$$
   scopes || signals=false abstract=
   printf '{"daemon":%d,"victim":%d,"sibling":%d,"outside":"%s","project":"%s","mount":"%s","user":"%s",' \
-    "$DAEMON" "$VICTIM" "$(cat "$P/sibling")" "$T/outside" "$P" "$M" "$U"
+    "$DAEMON" "$VICTIM" "$(<"$P/sibling")" "$T/outside" "$P" "$M" "$U"
   printf '"keys":"%s","disk":"%s","signals":%s,"abstract":"%s","sockets":["%s"],"net":%s}' \
     "$U/.ai/config/keys/signing" "$(disk)" "$signals" "$abstract" "$RUNTIME/bus" "$1"
 }

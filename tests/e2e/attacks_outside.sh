@@ -6,7 +6,7 @@
 
 # run TOOL JSON: its reply
 run() {
-  timeout -k 1 30 bash -c 'exec 3<>"$1"; printf "%s\n" "$2" >&3; cat <&3' - "$M/tools/$1/run" "$2" 2>&1
+  exchange 30 "$M/tools/$1/run" "$2"$'\n' 2>&1
 }
 
 # ---- what would make an interpreter run something else ----
@@ -117,7 +117,7 @@ parameters() {
     done
   done
   not_ok "no parameter is a program" test -e "$T/replaced"
-  has "what is signed has run" "$(cat "$T/replies")" 'signed\n'
+  has "what is signed has run" "$(<"$T/replies")" 'signed\n'
   lacks "nor is one expanded" "$(run t/echo "{\"v\":\"\$(touch $T/replaced)\`touch $T/replaced\`\${HOME}\"}")" "$U"
   not_ok "indeed" test -e "$T/replaced"
 }

@@ -50,7 +50,7 @@ fx_tool "$P" t/fill 'cat /dev/zero >"$2/filler" 2>/dev/null; : >"$2/filled" ; ec
 fx_knowledge "$P" seen one
 fx_sign "$P" tool:t/allowed tool:t/env tool:t/watch tool:t/fill knowledge:seen
 
-run() { timeout -k 1 60 bash -c 'exec 3<>"$1"; printf "%s\n" "$2" >&3; cat <&3' - "$M/tools/$1/run" "${2:-{\}}" 2>&1; }
+run() { exchange 60 "$M/tools/$1/run" "${2:-{\}}"$'\n' 2>&1; }
 shows() { grep -qF "$2" "$M/knowledge/$1.md"; }
 hidden() {
   local said
@@ -102,12 +102,12 @@ for sandbox in auto strict; do
   run t/fill '{"timeout":30}' >"$T/fill.log"
   ok "$sandbox: a tool fills the project's disk" test -s "$P/filler"
   not_ok "$sandbox: nothing fits" bash -c 'head -c 100000 /dev/zero >"$1"' - "$P/more" 2>/dev/null
-  has "$sandbox: items are served" "$(cat "$M/knowledge/seen.md")" two
+  has "$sandbox: items are served" "$(<"$M/knowledge/seen.md")" two
   has "$sandbox: other tools run" "$(run t/allowed)" allowed
   cp "$P/.ai/knowledge/seen.md" "$T/before"
   echo "more text" >>"$P/.ai/knowledge/seen.md" 2>/dev/null
   "$RYEFS" sign -q --project "$P" --system "$S" knowledge:seen >"$T/sign.log" 2>&1
-  has "$sandbox: signing says it" "$(cat "$T/sign.log")" "No space left"
+  has "$sandbox: signing says it" "$(<"$T/sign.log")" "No space left"
   rm "$P/filler" "$P/more"
   cp "$T/before" "$P/.ai/knowledge/seen.md"
   signed seen "two again"

@@ -13,7 +13,7 @@ facts() { # of the daemon, a process outside and another run; the tool puts its 
   local signals=true
   scopes || signals=false
   jq -n --arg T "$T" --arg P "$P" --arg M "$M" --arg U "$U" --arg disk "$(disk)" --arg ryefs "$RYEFS" --arg own "$OWN" \
-    --argjson daemon "$DAEMON" --argjson victim "$VICTIM" --argjson sibling "$(cat "$P/sibling")" --argjson signals $signals \
+    --argjson daemon "$DAEMON" --argjson victim "$VICTIM" --argjson sibling "$(<"$P/sibling")" --argjson signals $signals \
     '{daemon: $daemon, victim: $victim, sibling: $sibling, outside: ($T + "/outside"), project: $P, mount: $M, user: $U,
       keys: ($U + "/.ai/config/keys/signing"), disk: $disk, signals: $signals, abstract: "", sockets: [],
       thread: "lane_attack", may: ["tools/t/allowed/run", "directives/lane_attack/fork", "directives/lane_attack/async"],
@@ -50,7 +50,7 @@ attack() {
   has "$1: it tried it all" "$(tail -n 1 "$P/said")" "tried it all"
   said=$(grep -v ' held$' "$P/said" | grep -v '^tried it all')
   is "$1: of $(grep -c ' held$' "$P/said") attacks none succeeds" "$said" ""
-  is "$1: the thread goes on" "$(cat "$M/state/threads/$id/status") $(cat "$M/state/threads/$id/result")" "completed over"
+  is "$1: the thread goes on" "$(<"$M/state/threads/$id/status") $(<"$M/state/threads/$id/result")" "completed over"
 }
 
 "$PY" -c 'import ctypes, os, signal

@@ -20,7 +20,8 @@ trap 'rm -rf --one-file-system "$T"' EXIT
 chmod 755 "$T"
 mkdir "$T/build" "$T/tests" "$T/dev" && mkdir -m 1777 "$T/tmp" && cp "${RYEFS:?}" "$T/build/ryefs" &&
   cp -R "$(dirname "$RYEFS")/bundle" "$T/build/" && cp -R "$HERE" "$T/tests/e2e" &&
-  cp -R "$HERE/../fake" "$T/tests/fake" || exit 1
+  cp -R "$HERE/../fake" "$T/tests/fake" && mkdir -p "$T/build/tests/fake" &&
+  cp "$(command -v exchange)" "$(command -v limit)" "$T/build/tests/fake" || exit 1
 
 # as_user SCRIPT: status 77 where nobody can be one
 as_user() {

@@ -18,9 +18,9 @@ for name in $COVERED; do
 done
 is "a directory of them is empty" "$(ls -A "$M/.claude")" ""
 is "it belongs to no user: what looks for places to mount on finds none in it" "$(stat -c '%a %U' "$M/.git")" "555 nobody"
-is "a file has nothing" "$(cat "$M/.bashrc")" ""
+is "a file has nothing" "$(<"$M/.bashrc")" ""
 is "or no servers" "$(jq -c . "$M/.mcp.json" 2>/dev/null || cat "$M/.mcp.json")" '{"mcpServers":{}}'
-has "README.md says what works in a sandbox" "$(cat "$M/README.md")" '## In a sandbox' '`ryefs execute KIND:ID name=value` runs the same inside'
+has "README.md says what works in a sandbox" "$(<"$M/README.md")" '## In a sandbox' '`ryefs execute KIND:ID name=value` runs the same inside'
 has "and what agents load below spaces/" "$(tr '\n' ' ' <"$M/README.md")" 'Agents load CLAUDE.md, GEMINI.md and AGENTS.md' '`-o spaces=none` leaves'
 errno "nothing is made in them" EACCES touch "$M/.claude/settings.json"
 errno "nor beside them" EROFS mkdir "$M/.other"
@@ -80,5 +80,5 @@ not_ok "none: it is not there" test -e "$M/spaces"
 is "nor an item's source" "$(ls "$M/knowledge/k/good" | grep source)" ""
 not_ok "by name neither" test -L "$M/knowledge/k/good/source"
 ok "items are served" grep -q neighbour "$M/knowledge/k/good.md"
-lacks "README.md does not speak of it" "$(cat "$M/README.md")" 'spaces/'
+lacks "README.md does not speak of it" "$(<"$M/README.md")" 'spaces/'
 finish

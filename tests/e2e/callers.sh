@@ -148,7 +148,7 @@ thread_says() {
 output_of() {
   local id
   id=$(printf '%s' "$1" | sed -n 's/.*"thread_id": *"\([^"]*\)".*/\1/p')
-  timeout 20 cat "$M/state/threads/${id:-none}/wait" >/dev/null
+  exchange 20 "$M/state/threads/${id:-none}/wait" >/dev/null
   cat "$M/state/threads/${id:-none}/output"
 }
 

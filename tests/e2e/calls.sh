@@ -47,10 +47,10 @@ once "tee" cp copied bash -c 'tee "$2" <"$1"' - "$T/copy" "$I/calls/cp/request.j
 
 # a remedy that its caller can carry out: the same file, saved again
 ! echo '{"comand": "true"}' >"$M/tools/rye/bash/bash/calls/wrong/request.json" 2>/dev/null
-has "a wrong call's remedy" "$(cat "$M/tools/rye/bash/bash/replies/wrong/output")" 'mend with: saving {' '"command"' \
+has "a wrong call's remedy" "$(<"$M/tools/rye/bash/bash/replies/wrong/output")" 'mend with: saving {' '"command"' \
   "as $M/tools/rye/bash/bash/calls/wrong/request.json"
 ! echo '{"item_id": "tool:rye/bash/bsh"}' >"$M/calls/wrong/request.json" 2>/dev/null
-has "one of the root's" "$(cat "$M/replies/wrong/output")" 'mend with: saving {' "as $M/calls/wrong/request.json"
+has "one of the root's" "$(<"$M/replies/wrong/output")" 'mend with: saving {' "as $M/calls/wrong/request.json"
 
 vim_new() { once "vim, $1" "$2" new vim -N -u NONE -i NONE -es "$I/calls/$2/request.json" -c "set $1" -c '%s/old/new/' -c 'wq'; }
 if need vim; then
@@ -116,17 +116,17 @@ ok "ends its run" fx_wait 5 no_naps 60
 printf '{"who": "half' >"$I/calls/half/request.json"
 not_ok "half a message is no request" test -e "$I/calls/half/request.json"
 ok "its reply says what is missing" fx_wait 5 answered half
-like "namely" "$(cat "$I/replies/half/output")" 'unfinished: 13 bytes came, wanted "'
+like "namely" "$(<"$I/replies/half/output")" 'unfinished: 13 bytes came, wanted "'
 once "and whole" half whole bash -c 'echo "{\"who\": \"whole\"}" >"$1"' - "$I/calls/half/request.json"
 
 # ---- the primitives ----
 
 echo '{"item_id": "tool:echo", "parameters": {"who": "root"}}' >"$M/calls/x/request.json"
-like "execute by name" "$(cat "$M/replies/x/output")" '"who": "root"'
+like "execute by name" "$(<"$M/replies/x/output")" '"who": "root"'
 echo '{"item_id": "tool:echo"}' >"$M/calls/fetch/x/request.json"
-like "fetch by name" "$(cat "$M/replies/fetch/x/reply.json")" '"status":"success"'
+like "fetch by name" "$(<"$M/replies/fetch/x/reply.json")" '"status":"success"'
 echo '{"item_id": "tool:child"}' >"$M/calls/sign/x/request.json"
-like "sign by name" "$(cat "$M/replies/sign/x/reply.json")" '"status":"signed"'
+like "sign by name" "$(<"$M/replies/sign/x/reply.json")" '"status":"signed"'
 
 # ---- who may ----
 
@@ -140,15 +140,15 @@ errno "nor through an open file" EACCES setpriv --no-new-privs bash -c "echo '{}
 exec 5>&-
 is "none of it ran" "$(runs)" "$before"
 echo "{}" >"$M/tools/child/run"
-has "a child of a run may not, unless its item's requires says so" "$(cat "$M/tools/child/output")" refused
-lacks "nor look" "$(cat "$M/tools/child/output")" request.json
+has "a child of a run may not, unless its item's requires says so" "$(<"$M/tools/child/output")" refused
+lacks "nor look" "$(<"$M/tools/child/output")" request.json
 is "it ran nothing" "$(runs)" "$before"
 
 # ---- crawlers ----
 
 is "they are not listed" "$( (ls -a "$M"; ls -a "$I") | grep -E '^(calls|replies)$')" ""
 timeout 30 find "$M" "$I" -name 'request.json' >"$T/found" 2>/dev/null
-is "find meets none" "$(cat "$T/found")" ""
+is "find meets none" "$(<"$T/found")" ""
 timeout 30 grep -rs who "$M/tools" "$I" >/dev/null
 timeout 30 grep -rs who "$I/calls" "$I/replies" >/dev/null
 is "grep runs nothing" "$(runs)" "$before"
@@ -163,7 +163,7 @@ is "a save gives up with -o wait" "$?: $(grep -o 'now in progress' "$T/said")" "
 not_ok "there is no reply yet" answered long
 ok "its request is there" grep -q long "$I/calls/long/request.json"
 ok "the reply comes at the end" fx_wait 8 answered long
-like "and is its own" "$(cat "$I/replies/long/output")" '"who": "long"'
+like "and is its own" "$(<"$I/replies/long/output")" '"who": "long"'
 
 # ---- another user ----
 

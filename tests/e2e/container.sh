@@ -72,7 +72,7 @@ ok 'with its container' fx_wait 20 no_sleeps 65
 id=$(converse "$M/tools/c/waits/async" | jq -r .thread_id)
 ok 'a thread has one' fx_wait 20 sleeps 66
 echo cancel >"$M/state/threads/$id/ctl"
-is 'that is cancelled' "$(timeout 30 cat "$M/state/threads/$id/wait")" cancelled
+is 'that is cancelled' "$(exchange 30 "$M/state/threads/$id/wait")" cancelled
 ok 'and its container ended' fx_wait 20 no_sleeps 66
 none_left() { [ -z "$(podman ps -aq)" ]; } # podman removes it a moment after its end
 ok 'none is left' fx_wait 20 none_left

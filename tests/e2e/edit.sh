@@ -41,9 +41,9 @@ is "signed" "$?" 0
 has "the difference is shown" "$said" '-    greeting = f"Hello, ' '+    greeting = f"Good day, ' "signed tool:my/hello"
 is "it verifies" "$(ryefs verify my/hello)" "ok       tool:my/hello"
 is "it runs" "$(ryefs execute my/hello name=Ann)" "Good day, Ann!"
-is "the copy has the item's own name" "$(basename "$(cat "$T/name")")" hello.py
-lacks "and no header lines" "$(cat "$T/seen")" rye:signed
-is "the editor is where the caller is" "$(cat "$T/where")" "$P"
+is "the copy has the item's own name" "$(basename "$(<"$T/name")")" hello.py
+lacks "and no header lines" "$(<"$T/seen")" rye:signed
+is "the editor is where the caller is" "$(<"$T/where")" "$P"
 ok "nothing is left of the copy" unkept
 ok "one header" test "$(grep -c rye:signed "$file")" = 1
 fresh
@@ -68,7 +68,7 @@ VISUAL=$T/visual edits 'exit 9'
 printf '#!/bin/sh\necho "$1" >"$T/words"\nexec sed -i s/Hello/Ahoi/ "$2"\n' >"$T/visual"
 chmod +x "$T/visual"
 has "VISUAL comes first, with words behind it" "$(VISUAL="'$T/visual' --wait" edit --yes my/hello)" "signed"
-is "the words" "$(cat "$T/words")" --wait
+is "the words" "$(<"$T/words")" --wait
 fresh
 
 # --- what was unsigned, or changed, before ---
@@ -95,8 +95,8 @@ ok "the item is as it was" same
 ok "the text is kept" grep -q Servus "$copy"
 is "for its owner alone" "$(stat -c %a "$copy" "$(dirname "$copy")" | tr '\n' ' ')" "600 700 "
 edits true
-mend "$said" && good "the remedy works" || bad "the remedy works" "$(cat "$T/mended")"
-has "it went on with the text" "$(cat "$T/mended")" "going on with the text that was left" "signed tool:my/hello"
+mend "$said" && good "the remedy works" || bad "the remedy works" "$(<"$T/mended")"
+has "it went on with the text" "$(<"$T/mended")" "going on with the text that was left" "signed tool:my/hello"
 ok "then nothing is kept" unkept
 fresh
 
@@ -112,7 +112,7 @@ cat >"$T/editor" <<'SH'
 #!/bin/sh
 sed -i 's/^__tool_type__/__version__ = "1.0.1"\n&/; s/other"/my"/' "$1"
 SH
-mend "$said" && good "the remedy goes on" || bad "the remedy goes on" "$(cat "$T/mended")"
+mend "$said" && good "the remedy goes on" || bad "the remedy goes on" "$(<"$T/mended")"
 ok "it is signed" ryefs verify -q my/hello
 fresh
 edits 'sed -i "s/^def execute.*:/def execute(params, project_path)/" "$1"'
@@ -133,7 +133,7 @@ mistake() { # STATUS SENTENCE ARGUMENTS...
   is "edit $*: status" $? "$status"
   has "edit $*: says" "$text" "$what"
   edits true
-  mend "$text" && good "edit $*: the remedy works" || bad "edit $*: the remedy works" "$text" "$(cat "$T/mended")"
+  mend "$text" && good "edit $*: the remedy works" || bad "edit $*: the remedy works" "$text" "$(<"$T/mended")"
 }
 fresh
 has "a missing editor" "$(EDITOR=no-such-editor edit my/hello)" 'the editor "no-such-editor" cannot be started' 'mend with: VISUAL=/'
@@ -176,7 +176,7 @@ is "nothing is lost" "$(tail -qn 1 "$file" "$copy")" "# theirs
 edits true
 said=$(edit --yes my/hello)
 is "without a terminal the other's change is not taken back" "$? $(tail -n 1 "$file")" "5 # theirs"
-mend "$said" && good "its remedy begins anew" || bad "its remedy begins anew" "$(cat "$T/mended")"
+mend "$said" && good "its remedy begins anew" || bad "its remedy begins anew" "$(<"$T/mended")"
 is "with the other's text" "$(grep -c '# theirs' "$file")$(grep -c '# mine' "$file")" 10
 fresh
 edits 'echo "# mine" >>"$1"; rm .ai/tools/my/hello.py'
@@ -188,9 +188,9 @@ until_true test -e "$copy"
 said=$(edit --yes my/hello)
 has "two at once: the second is told" "$said" "is being edited already" "mend with: flock "
 (sleep 0.3; touch "$T/go") &
-mend "$said" && good "its remedy waits" || bad "its remedy waits" "$(cat "$T/mended")"
+mend "$said" && good "its remedy waits" || bad "its remedy waits" "$(<"$T/mended")"
 wait
-has "the first was signed" "$(cat "$T/first.said")" "signed tool:my/hello"
+has "the first was signed" "$(<"$T/first.said")" "signed tool:my/hello"
 fresh
 edits 'echo "# typed" >>"$1"; kill -9 $PPID; sleep 0.2'
 edit --yes my/hello >/dev/null
@@ -250,6 +250,6 @@ fi
 fx_mount
 edits 'sed -i "s/Hello/Grias di/" "$1"'
 has "by a path in a mount" "$(edit --yes "$M/tools/my/hello.py")" "signed tool:my/hello"
-greets() { echo '{"name": "Ann"}' >"$M/tools/my/hello/run" && [ "$(cat "$M/tools/my/hello/output")" = "Grias di, Ann!" ]; }
+greets() { echo '{"name": "Ann"}' >"$M/tools/my/hello/run" && [ "$(<"$M/tools/my/hello/output")" = "Grias di, Ann!" ]; }
 ok "the mount has it" until_true greets
 finish

@@ -53,6 +53,6 @@ if need setpriv; then
     "control files: the caller is confined: it has another no_new_privs bit"
 fi
 
-has "what dry_run does" "$(cat "$M/directives/hello/dry_run")" "dry_run: " "runs nothing"
-has "what async does" "$(cat "$M/directives/hello/async")" "async: " "returns"
+has "what dry_run does" "$(<"$M/directives/hello/dry_run")" "dry_run: " "runs nothing"
+has "what async does" "$(<"$M/directives/hello/async")" "async: " "returns"
 finish

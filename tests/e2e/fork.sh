@@ -86,11 +86,11 @@ like "the thread's id" "$id" '^lane_plain/lane_plain-[0-9]{10}$'
 is "its cost" "$(jq -c '[.cost.turns, .cost.input_tokens, .cost.output_tokens, .cost.spend]' <<<"$reply")" '[1,100,20,0.2]'
 has "the model got the prompt" "$(asked 1)" '<directive name=\"lane_plain\">' 'Greet Ann.' '"model":"test-model"'
 D=$P/.ai/state/threads/$id
-is "status, in the mount" "$(cat "$M/state/threads/$id/status")" completed
+is "status, in the mount" "$(<"$M/state/threads/$id/status")" completed
 is "what it leaves" "$(cd "$D" && ls thread.json transcript.jsonl capabilities.md result.json request.json live output 2>&1 | tr '\n' ' ')" \
   "capabilities.md live output request.json result.json thread.json transcript.jsonl "
-is "live has the text" "$(cat "$D/live")" "Hello, Ann."
-is "output, too" "$(cat "$M/state/threads/$id/output")" "Hello, Ann."
+is "live has the text" "$(<"$D/live")" "Hello, Ann."
+is "output, too" "$(<"$M/state/threads/$id/output")" "Hello, Ann."
 is "the transcript" "$(events "$id" "$KINDS" | tr -d '"' | tr '\n' ' ')" \
   "cognition_in cognition_out thread_completed checkpoint "
 is "the answer as it came" "$(events "$id" 'select(.event_type == "token_delta") | .payload.text' | tr -d '"\n')" "Hello, Ann."
@@ -112,7 +112,7 @@ id=$(jq -r .thread_id <<<"$reply")
 is "T15 events in their order" "$(events "$id" "$KINDS" | tr -d '"' | tr '\n' ' ')" \
   "cognition_in cognition_out tool_call_start tool_call_result checkpoint cognition_in cognition_out tool_call_start directive_return tool_call_result thread_completed checkpoint "
 has "the result of the tool" "$(events "$id" 'select(.event_type == "tool_call_result") | .payload.output')" 'length'
-is "the tool ran" "$(cat "$P/ran.log")" abc
+is "the tool ran" "$(<"$P/ran.log")" abc
 is "output shows the outputs" "$(command jq -c . "$M/state/threads/$id/output")" '{"greeting":"hi","count":3}'
 is "T16 a missing output is asked for again; empty values count" "$(fork lane_missing | command jq -c .outputs)" '{"greeting":"","count":0}'
 is "T17 returned through execute" "$(fork lane_execute | jq -c .outputs)" '{"greeting":"by execute"}'
@@ -120,7 +120,7 @@ is "T17 with the prefix" "$(fork lane_prefix | jq -c .outputs)" '{"greeting":"by
 rm -f "$P/ran.log"
 reply=$(fork lane_between)
 id=$(jq -r .thread_id <<<"$reply")
-is "T18 what stands before it runs, not what follows" "$(cat "$P/ran.log")" x
+is "T18 what stands before it runs, not what follows" "$(<"$P/ran.log")" x
 is "T18 each start has its result" "$(events "$id" 'select(.event_type == "tool_call_result") | .payload.call_id' | tr -d '"' | tr '\n' ' ')" "a b c "
 has "T18 the last one says why" "$(events "$id" 'select(.payload.call_id == "c" and .payload.error) | .payload.error')" "not executed"
 reply=$(fork lane_blocked)
@@ -179,7 +179,7 @@ like "T01 an id below a directory" "$id" '^t/lane_begun/lane_begun-[0-9]+$'
 ok "T01 its directory" test -d "$P/.ai/state/threads/$id"
 is "T01 its row" "$(row registry "select status, pid from threads where thread_id='$id'")" "running $pid"
 ok "T01 its process lives" kill -0 "$pid"
-is "T01 until it ends" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
+is "T01 until it ends" "$(exchange 20 "$M/state/threads/$id/wait")" completed
 
 # ---- another program takes what they leave, and nothing else ----
 verifier() { RYE_TRUSTED=$U/.ai/config/keys/automatic "$PY" "$E2E/thread_verifier.py" "$P/.ai" "$@" 2>&1; }

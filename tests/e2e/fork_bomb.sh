@@ -22,7 +22,7 @@ own=$GROUPS_AT/$GROUP/ryefs
 
 # run TOOL JSON: its reply
 run() {
-  timeout -k 1 30 bash -c 'exec 3<>"$1"; printf "%s\n" "$2" >&3; cat <&3' - "$M/tools/$1/run" "$2" 2>&1
+  exchange 30 "$M/tools/$1/run" "$2"$'\n' 2>&1
 }
 calm() { [ "$(cat "$own/pids.current")" -lt 100 ] && no_zombies; }
 full() { [ "$(cat "$own/pids.current")" -ge 250 ]; }

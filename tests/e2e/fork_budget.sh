@@ -84,7 +84,7 @@ is "T28 nothing is held by it" "$(row budget_ledger "select count(*) from budget
 id=$(fork lane_leaves | jq -r .thread_id)
 child=$(events "$id" 'select(.payload.call_id == "a" and .payload.output) | .payload.output | fromjson | .thread_id' | jq -r .)
 touch "$P/wake"
-is "T28 a child without a parent hands over" "$(timeout 20 cat "$M/state/threads/$child/wait")" completed
+is "T28 a child without a parent hands over" "$(exchange 20 "$M/state/threads/$child/wait")" completed
 next=$(row registry "select continuation_thread_id from threads where thread_id='$child'")
 is "T28 the next one has what was left" "$(jq -r .state "$P/.ai/state/threads/$next/result.json")" completed
 is "T28 the ledger is the sum" "$(sums "$id" "$child" "$next" | sort -u | wc -l)" 1

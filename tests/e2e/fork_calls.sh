@@ -77,7 +77,7 @@ id=$(fork_async lane_killed | jq -r .thread_id)
 ok "the first call runs" fx_wait 20 test -e "$P/naps"
 rm -f "$P/touched"
 kill -9 "$(jq .pid "$P/.ai/state/threads/$id/runner.json")"
-is "its thread is lost" "$(timeout 60 cat "$M/state/threads/$id/wait")" error
+is "its thread is lost" "$(exchange 60 "$M/state/threads/$id/wait")" error
 touch "$P/wake"
 told() { events "$id" "select(.event_type == \"tool_call_result\" and .payload.call_id == \"$1\") | .payload.error" | tr -d '"'; }
 like "the call that ran may have happened" "$(told k1)" '^interrupted: .*It may have happened'

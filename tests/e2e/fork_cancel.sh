@@ -55,7 +55,7 @@ CODE
 begun() {
   local id
   terminate "$1" "$2"
-  id=$(timeout 20 bash -c 'exec 3<>"$1"; printf %s "{}" >&3; cat <&3' - "$M/$3/async" 2>/dev/null | jq -r .thread_id)
+  id=$(exchange 20 "$M/$3/async" '{}' 2>/dev/null | jq -r .thread_id)
   wait "$KILLER"
   timeout 20 cat "$M/state/threads/$id/wait"
 }
@@ -76,7 +76,7 @@ next=$(row registry "select continuation_thread_id from threads where thread_id=
 until_true test -e "$P/.ai/state/threads/$next/runner.json"
 sleep 0.5 # nothing tells that it has begun to wait
 echo cancel >"$M/state/threads/$next/ctl"
-is "the next one is cancelled while it waits" "$(timeout 20 cat "$M/state/threads/$next/wait")" cancelled
+is "the next one is cancelled while it waits" "$(exchange 20 "$M/state/threads/$next/wait")" cancelled
 touch "$P/wake"
 until_true test -e "$P/.ai/state/threads/$id/result.json"
 
@@ -84,5 +84,5 @@ until_true test -e "$P/.ai/state/threads/$id/result.json"
 umount_rye
 row registry "update threads set status='running', completed_at=null where thread_id='$next'"
 fx_mount
-is "the row says what the result says" "$(timeout 20 cat "$M/state/threads/$next/wait")" cancelled
+is "the row says what the result says" "$(exchange 20 "$M/state/threads/$next/wait")" cancelled
 finish

@@ -47,7 +47,7 @@ print(now[0] < 0, 0 <= min(parts) <= max(parts) < 10**9)')" "True True"
 cost() { awk -v name="$1" '$1 == name { print ($2 >= 0 && $2 < 100) }' "$X/$id/$2"; }
 is "F36 the duration of one that works" "$(cost elapsed_seconds cost) $(cost duration_seconds limits)" "1 1"
 touch "$P/wake"
-is "F36 it ends" "$(timeout 20 cat "$X/$id/wait") $(fact result)" "completed awake"
+is "F36 it ends" "$(exchange 20 "$X/$id/wait") $(fact result)" "completed awake"
 is "F36 its duration is what has passed" "$(elapsed 0 100)" true
 like "F36 its checkpoints are in order" "$(fact integrity)" '^ok [2-9] checkpoints$'
 is "F36 each further on" "$(events "$id" 'select(.event_type == "checkpoint") | .payload.byte_offset' | sort -nc 2>&1)" ""
@@ -60,7 +60,7 @@ is "F36 all are whole" "$(for id in $again; do timeout 20 cat "$X/$id/wait"; don
 started lane_slow
 wall $((START - 7200))
 kill -9 "$(fact pid)"
-is "F36 one that is lost" "$(timeout 20 cat "$X/$id/wait") $(elapsed 0 100)" "error true"
+is "F36 one that is lost" "$(exchange 20 "$X/$id/wait") $(elapsed 0 100)" "error true"
 is "F36 the clock is put right again" "$(wall "$START"; fork lane_quick | jq -r .result)" quick
 
 # ---- a provider that says when ----
@@ -72,7 +72,7 @@ not_before() {
   sleep 0.5 # a request that came too early would be there
   is "F03 no request before: $1" "$(asks "$1")" 1
   pass 30 # it waits a little longer, not all at the same moment
-  is "F03 then one: $1" "$(timeout 20 cat "$X/$id/wait") $(fact result) $(asks "$1")" "completed $3 2"
+  is "F03 then one: $1" "$(exchange 20 "$X/$id/wait") $(fact result) $(asks "$1")" "completed $3 2"
 }
 started lane_ever
 for n in 2 3 4; do
@@ -80,7 +80,7 @@ for n in 2 3 4; do
   pass 20
   until_true eval "[ \$(asks lane_ever) -ge $n ]"
 done
-is "F02 until it is enough" "$(timeout 20 cat "$X/$id/wait") $(asks lane_ever)" "error 4"
+is "F02 until it is enough" "$(exchange 20 "$X/$id/wait") $(asks lane_ever)" "error 4"
 has "F02 it says how often and what came last" "$(fact error)" "4 consecutive times" 503
 is "F02 nothing is spent" "$(jq -c .cost.spend "$THREADS/$id/thread.json")" 0
 not_before lane_seconds 100 "in time"
@@ -93,7 +93,7 @@ pass 45
 sleep 0.5 # an end that came too early would be told
 is "T23 within its time" "$(fact status)" running
 pass 6
-is "T23 no longer" "$(timeout 20 cat "$X/$id/wait") $(elapsed 50 80)" "error true"
+is "T23 no longer" "$(exchange 20 "$X/$id/wait") $(elapsed 50 80)" "error true"
 has "T23 says so" "$(fact error)" duration
 
 finish

@@ -122,7 +122,7 @@ id=$(fork_async lane_forged | jq -r .thread_id)
 until_true test -e "$P/naps"
 sed -i 's/rye.execute.tool.t.nap/rye.execute.tool.*/' "$P/.ai/state/threads/$id/thread.json"
 touch "$P/wake"
-is "F27 a parent whose record was edited" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
+is "F27 a parent whose record was edited" "$(exchange 20 "$M/state/threads/$id/wait")" completed
 has "F27 has no children" "$(events "$id" 'select(.event_type == "tool_call_result" and .payload.error) | .payload.error')" "parent thread"
 rm -f "$P/naps" "$P/wake"
 reply=$(fork lane_spawns)
@@ -140,7 +140,7 @@ until_true eval '[ "$(waits)" = 4 ]'
 children=$(cd "$P/.ai/state/threads" && ls -d lane_wait/*)
 is "async children run beside it" "$(cd "$M/state/threads" && cat lane_wait/*/status | sort | uniq -c | tr -d ' ' | tr '\n' ' ')" "5running "
 echo cancel >"$M/state/threads/$id/ctl"
-is "F24 a cancelled parent" "$(timeout 20 cat "$M/state/threads/$id/wait")" cancelled
+is "F24 a cancelled parent" "$(exchange 20 "$M/state/threads/$id/wait")" cancelled
 is "F24 takes its children along" "$(for child in $children; do timeout 20 cat "$M/state/threads/$child/wait"; done | sort | uniq -c | tr -d ' ')" 5cancelled
 is "F24 the one that waited has asked nothing" "$(waits)" 4
 is "F24 what was held for them is given back" \
@@ -157,7 +157,7 @@ children=$(row registry "select group_concat(thread_id, ' ') from threads where 
 starting=${children##* }
 is "F24 three of its children run, one is starting" "$(wc -w <<<"$children") $(wc -c <"$P/.ai/state/threads/$starting/transcript.jsonl")" "4 0"
 echo cancel >"$M/state/threads/$id/ctl"
-is "F24 their parent" "$(timeout 20 cat "$M/state/threads/$id/wait")" cancelled
+is "F24 their parent" "$(exchange 20 "$M/state/threads/$id/wait")" cancelled
 rm "$T/hold"
 is "F24 all four are" "$(for child in $children; do timeout 20 cat "$M/state/threads/$child/wait"; done | sort | uniq -c | tr -d ' ')" 4cancelled
 is "F24 the one that was starting sends no request" "$(waits)" $((asked + 3))
@@ -187,7 +187,7 @@ reply=$(orchestrate "{\"operation\": \"wait_threads\", \"thread_ids\": [\"$one\"
 took=$((($(date +%s%N) - began) / 1000000))
 is "T50 not longer than asked" "$(jq -r ".data.results[].status" <<<"$reply")" timeout
 ok "T50 nor shorter ($took ms)" test "$took" -ge 1000 -a "$took" -le $((5000 * PATIENCE))
-is "T50 the thread goes on" "$(cat "$M/state/threads/$one/status")" running
+is "T50 the thread goes on" "$(<"$M/state/threads/$one/status")" running
 reply=$(fork lane_manager)
 id=$(jq -r .thread_id <<<"$reply")
 is "a model may, if its directive says so" "$(jq -r .result <<<"$reply")" managed
@@ -196,7 +196,7 @@ has "not what is not there" "$(events "$id" 'select(.payload.call_id == "m3" and
 has "a thread's model ends no other's" "$(RYE_THREAD_ID=$id orchestrate_as)" "no child of this thread"
 has "what is at work" "$(orchestrate '{"operation": "list_active"}')" "$one"
 is "an end by the orchestrator" "$(orchestrate "{\"operation\": \"cancel_thread\", \"thread_id\": \"$one\"}" | jq -r .status)" success
-is "ends it" "$(timeout 20 cat "$M/state/threads/$one/wait")" cancelled
+is "ends it" "$(exchange 20 "$M/state/threads/$one/wait")" cancelled
 
 # ---- hooks and context ----
 fork lane_hooked >/dev/null
@@ -233,12 +233,12 @@ time.sleep(10) # says nothing
 CODE
 SILENT=$!
 until_true test -s "$T/r/held"
-ok "connections that say nothing" test "$(cat "$T/r/held")" -ge 4
+ok "connections that say nothing" test "$(<"$T/r/held")" -ge 4
 within 1 "hold no one else" sh -c "echo limit turns=8 > $M/state/threads/$id/ctl"
 kill "$SILENT"
 ok "limit" sh -c "echo limit turns=9 > $M/state/threads/$id/ctl"
 touch "$P/wake"
-is "it goes on" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
+is "it goes on" "$(exchange 20 "$M/state/threads/$id/wait")" completed
 has "and the model heard it" "$(jq -c 'select(.body) | .body' "$T/asked" | grep lane_said | tail -n 1)" "look to the left"
 is "what was said stands in its transcript, once" \
   "$(events "$id" 'select(.event_type == "cognition_in" and (.payload.text | test("look|then"))) | .payload.text')" '"look to the left\n\nand then up"'
@@ -249,7 +249,7 @@ until_true test -e "$P/naps"
 ok "say, before it hands over" sh -c "echo say look to the right > $M/state/threads/$id/ctl; echo say and up > $M/state/threads/$id/ctl"
 ok "hand over" sh -c "echo handoff > $M/state/threads/$id/ctl"
 touch "$P/wake"
-is "the next thread goes on" "$(timeout 20 cat "$M/state/threads/$id/wait") $(cat "$M/state/threads/$id/output")" "completed moved"
+is "the next thread goes on" "$(exchange 20 "$M/state/threads/$id/wait") $(<"$M/state/threads/$id/output")" "completed moved"
 has "and its model hears it" "$(jq -c 'select(.body) | .body' "$T/asked" | grep lane_moved | tail -n 1)" 'look to the right\n\nand up'
 is "both records verify" "$(cat "$M/state/threads/$id/integrity" "$M/state/threads/$id/chain/next/integrity" | grep -c '^ok')" 2
 rm -f "$P/naps" "$P/wake"
@@ -258,28 +258,28 @@ until_true test -e "$P/naps"
 ok "say, before its last turn ends" sh -c "echo say one more thing > $M/state/threads/$id/ctl"
 has "what is longer than it takes is not cut" "$(run threads say "$id" "$(printf %5000d 1)")" "at most 4096 bytes can be said at once"
 touch "$P/wake"
-is "it ends" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
-has "and tells what no turn has heard" "$(cat "$M/state/threads/$id/warnings")" "said when there was no turn left: one more thing"
+is "it ends" "$(exchange 20 "$M/state/threads/$id/wait")" completed
+has "and tells what no turn has heard" "$(<"$M/state/threads/$id/warnings")" "said when there was no turn left: one more thing"
 
 # ---- going on ----
 reply=$(fork lane_full '{"who": "Zoe"}')
 id=$(jq -r .thread_id <<<"$reply")
 next=$(row registry "select continuation_thread_id from threads where thread_id='$id'")
-is "T28 a full window hands over" "$(cat "$M/state/threads/$id/status")" continued
+is "T28 a full window hands over" "$(<"$M/state/threads/$id/status")" continued
 like "T28 to a new thread" "$next" '^lane_full/lane_full-'
 is "T28 each leads to the other" "$(cd "$M/state/threads/$id/chain" && readlink -f next | sed 's|.*/lane_full/|lane_full/|') $(cd "$M/state/threads/$next/chain" && readlink -f prev root | sed 's|.*/lane_full/|lane_full/|' | tr '\n' ' ')" "$next $id $id "
 is "T28 with the same inputs" "$(jq -r .inputs.who "$P/.ai/state/threads/$next/thread.json")" Zoe
 is "T28 the writer of the first hears the last" "$(jq -r '.state, .result' <<<"$reply" | tr '\n' ' ')" "completed no "
-is "T28 so does who waits for the first" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
+is "T28 so does who waits for the first" "$(exchange 20 "$M/state/threads/$id/wait")" completed
 is "T28 in the command line, too" "$(run threads wait "$id")" completed
-is "T28 the last one ran" "$(cat "$M/state/threads/$next/status")" completed
+is "T28 the last one ran" "$(<"$M/state/threads/$next/status")" completed
 has "T28 it had the end of the conversation" "$(jq -c 'select(.body) | .body' "$T/asked" | grep lane_full | tail -n 1)" touch "Go on with the directive"
 reply=$(fork lane_resumed '{"who": "Ann"}')
 id=$(jq -r .thread_id <<<"$reply")
 ok "T52 a person goes on with what has ended" sh -c "echo resume and now shorter > $M/state/threads/$id/ctl"
-is "T52 in a new thread" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
+is "T52 in a new thread" "$(exchange 20 "$M/state/threads/$id/wait")" completed
 is "T52 with the conversation" "$(jq -r .result "$M/state/threads/$id/result.json")" second
-is "T52 the old one says so" "$(cat "$M/state/threads/$id/status") $(events "$id" .event_type | tail -n 1)" 'continued "thread_resumed"'
+is "T52 the old one says so" "$(<"$M/state/threads/$id/status") $(events "$id" .event_type | tail -n 1)" 'continued "thread_resumed"'
 next=$(row registry "select continuation_thread_id from threads where thread_id='$id'")
 reply=$(converse "$M/execute" "{\"resume_thread_id\": \"$next\", \"message\": \"once more\"}")
 is "T52 by a request, too" "$(jq -r '.status, .result' <<<"$reply" | tr '\n' ' ')" "success third "

@@ -78,7 +78,7 @@ agent_cancelled() { # NAME: starts, waits for `until`, cancels
   until_true eval "$2"
   tick
   echo cancel >"$M/state/threads/$id/ctl"
-  got=$(timeout 20 cat "$M/state/threads/$id/wait")
+  got=$(exchange 20 "$M/state/threads/$id/wait")
   is "T51 cancelled: $1" "$got" cancelled
   [ "$(ago)" -le $((2500 * PATIENCE)) ] && good "T51 within two seconds: $1" || bad "T51 within two seconds: $1" "$(ago) ms"
   is "T51 its ledger: $1" "$("$PY" -c 'import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute("select status from budget_ledger where thread_id=?", sys.argv[2:]).fetchone())' "$P/.ai/state/threads/budget_ledger.db" "$id")" cancelled
@@ -105,44 +105,44 @@ killed_writer() { # NAME
   id=$1/$(cd "$P/.ai/state/threads/$1" && ls -t | head -n 1)
 }
 killed_writer lane_slow
-is "F45 a killed writer's thread is at work" "$(cat "$M/state/threads/$id/status")" running
+is "F45 a killed writer's thread is at work" "$(<"$M/state/threads/$id/status")" running
 echo kill >"$M/state/threads/$id/ctl"
-is "F45 until it is killed" "$(timeout 20 cat "$M/state/threads/$id/wait")" killed
+is "F45 until it is killed" "$(exchange 20 "$M/state/threads/$id/wait")" killed
 
 killed_writer lane_short
-is "F45 another one goes on to its end" "$(timeout 20 cat "$M/state/threads/$id/wait") $(jq -r .result "$M/state/threads/$id/result.json")" "completed told"
+is "F45 another one goes on to its end" "$(exchange 20 "$M/state/threads/$id/wait") $(jq -r .result "$M/state/threads/$id/result.json")" "completed told"
 
 # F21: a runner that dies while its provider works, half a line written, a reader beside it
 before=$(asks lane_slow)
 id=$(fork_async lane_slow | jq -r .thread_id)
 until_true eval '[ $(asks lane_slow) -gt $before ]'
-timeout 30 cat "$M/state/threads/$id/wait" >"$T/beside" &
+exchange 30 "$M/state/threads/$id/wait" >"$T/beside" &
 reader=$!
-kill -STOP "$(cat "$M/state/threads/$id/pid")"
+kill -STOP "$(<"$M/state/threads/$id/pid")"
 printf '{"timestamp": %s.5, "thread_id": "%s", "event_type": "token_delta", "payload": {"type": "text", "text": "x"}}\n' \
   $(($(date +%s) - 3600)) "$id" >>"$P/.ai/state/threads/$id/transcript.jsonl"
 printf '{"timestamp": 1.5, "thread_id": "' >>"$P/.ai/state/threads/$id/transcript.jsonl"
-kill -9 "$(cat "$M/state/threads/$id/pid")"
+kill -9 "$(<"$M/state/threads/$id/pid")"
 wait $reader
-is "F21 a reader that waits is released" "$(cat "$T/beside")" error
-has "F21 it is told why" "$(cat "$M/state/threads/$id/error")" "signal 9"
-is "F21 half a line is put aside" "$(cat "$P/.ai/state/threads/$id/transcript.torn")" '{"timestamp": 1.5, "thread_id": "'
+is "F21 a reader that waits is released" "$(<"$T/beside")" error
+has "F21 it is told why" "$(<"$M/state/threads/$id/error")" "signal 9"
+is "F21 half a line is put aside" "$(<"$P/.ai/state/threads/$id/transcript.torn")" '{"timestamp": 1.5, "thread_id": "'
 is "F21 what is left ends well" "$(events "$id" .event_type | tail -n 2 | tr '\n' ' ')" '"thread_error" "checkpoint" '
 is "F36 its duration is none that a clock set back has made" "$(jq '.cost.elapsed_seconds | . >= 0 and . < 100' "$P/.ai/state/threads/$id/thread.json")" true
-like "F21 and verifies" "$(cat "$M/state/threads/$id/integrity")" '^ok '
+like "F21 and verifies" "$(<"$M/state/threads/$id/integrity")" '^ok '
 
 # F21: a runner that dies
 rm -f "$P/sleeps"
 id=$(fork_async lane_tool | jq -r .thread_id)
 until_true test -e "$P/sleeps"
-kill -9 "$(cat "$M/state/threads/$id/pid")"
-is "F21 a lost runner is an error" "$(timeout 20 cat "$M/state/threads/$id/wait")" error
+kill -9 "$(<"$M/state/threads/$id/pid")"
+is "F21 a lost runner is an error" "$(exchange 20 "$M/state/threads/$id/wait")" error
 is "F21 in thread.json" "$(jq -r .status "$P/.ai/state/threads/$id/thread.json")" error
 is "F21 the transcript is closed" "$(events "$id" .event_type | tail -n 3 | tr '\n' ' ')" '"tool_call_result" "thread_error" "checkpoint" '
 is "F21 the ledger is settled, once" "$(row budget_ledger "select status, reserved_spend = actual_spend, count(*) from budget_ledger where thread_id='$id'")" "error 1 1"
 is "F21 its cost is what it has spent" "$(row budget_ledger "select printf('%.6f', actual_spend) from budget_ledger where thread_id='$id'")" \
   "$(jq -r .cost.spend "$P/.ai/state/threads/$id/thread.json" | xargs printf %.6f)"
-like "F21 and it verifies" "$(cat "$M/state/threads/$id/integrity")" '^ok '
+like "F21 and it verifies" "$(<"$M/state/threads/$id/integrity")" '^ok '
 is "no budget is held by what has ended" "$(row budget_ledger "select count(*) from budget_ledger where status='active'")" 0
 
 finish

@@ -113,11 +113,11 @@ work lane_kept who=Ann
 is "a thread with calls and reasoning" "$(jq -r .result <<<"$reply")" first
 first=$id
 second=$(resumed "$first" "Who was it?")
-is "goes on" "$(cat "$T/status")" completed
+is "goes on" "$(<"$T/status")" completed
 request lane_kept 2 | plain >"$T/before"
 request lane_kept 3 | plain >"$T/after"
 ok "P61 system, tools and messages are those of before" prefix
-has "P61 reasoning and signatures, too, and what failed" "$(cat "$T/after")" '"thinking":"Hm.","signature":"c2lnbmVk"' '"signature":"c28="' '"is_error":true'
+has "P61 reasoning and signatures, too, and what failed" "$(<"$T/after")" '"thinking":"Hm.","signature":"c2lnbmVk"' '"signature":"c28="' '"is_error":true'
 is "what was said is one new message, without the prompt" "$(jq -c '.messages[-1].content[0].text' "$T/after")" '"Who was it?"'
 is "the record says so" "$(jq .history_kept "$P/.ai/state/threads/$second/thread.json")" true
 # a tool and the prompt have changed since
@@ -136,8 +136,8 @@ sed -i 's/general: test-model/general: newer-model/; s/^pricing: { /&newer-model
 fx_sign "$P" tool:rye/agent/providers/scripted
 fourth=$(resumed "$third" "You are new.")
 request lane_kept 5 >"$T/after"
-has "P61 another model gets what was said" "$(cat "$T/after")" newer-model "Who was it?" "I look." "it is broken"
-lacks "P61 and no reasoning" "$(cat "$T/after")" Hm. thinking c2lnbmVk
+has "P61 another model gets what was said" "$(<"$T/after")" newer-model "Who was it?" "I look." "it is broken"
+lacks "P61 and no reasoning" "$(<"$T/after")" Hm. thinking c2lnbmVk
 is "P61 each call with its result" "$(jq -c '[.body.messages[].content[] | .id? // .tool_use_id? | select(.)] | sort' "$T/after")" '["c1","c1","c2","c2"]'
 is "a new conversation" "$(jq .history_kept "$P/.ai/state/threads/$fourth/thread.json")" null
 sed -i 's/general: newer-model/general: test-model/' "$provider"

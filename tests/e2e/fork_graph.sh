@@ -106,19 +106,19 @@ run() { converse "$M/tools/t/$1/run" "${2:-}"; } # NAME [JSON]
 reply=$(run flow '{"who":"Ann"}')
 is "a directive's outputs are in the state" "$(jq -r .data.output.g <<<"$reply")" 'hi there'
 id=$(jq -r .data.output.t <<<"$reply")
-is "it was a thread of its own" "$(cat "$M/state/threads/$id/status")" completed
+is "it was a thread of its own" "$(<"$M/state/threads/$id/status")" completed
 is "with the node's parameters" "$(asks 'Greet Ann.')" 1
 reply=$(run many)
 is "threads at once" "$(jq -r '.data.output | unique | length' <<<"$reply")" 3
 for id in $(jq -r '.data.output[]' <<<"$reply"); do
-  is "each is over" "$(cat "$M/state/threads/$id/status")" completed
+  is "each is over" "$(<"$M/state/threads/$id/status")" completed
 done
 has "directions need no model" "$(run inline | jq -r .data.output)" 'Greet Ann.'
 lacks "a thread that fails is a failed node" "$(run fails | jq -r .data.output)" null
 # a thread below one whose model called the graph is that one's child, whatever its directive declares
 held() { # WHAT PARENT
   local low
-  low=$(ls -d "$P"/.ai/state/threads/lane_low/*/ | grep -vF "$(cat "$P/before")" | tail -n 1)
+  low=$(ls -d "$P"/.ai/state/threads/lane_low/*/ | grep -vF "$(<"$P/before")" | tail -n 1)
   echo "${low%/}/thread.json" >>"$P/before"
   is "$1: its child" "$(jq -r .parent_id "$low/thread.json")" "$2"
   is "$1: its limits" "$(jq -c '[.limits.turns, .limits.depth, .limits.spend < 0.5]' "$low/thread.json")" '[3,1,true]'

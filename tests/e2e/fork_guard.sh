@@ -103,7 +103,7 @@ is "F43 thread.json is as it was" "$(tail -c 1 "$P/.ai/state/threads/$id/thread.
 not_ok "no key was made" test -e "$P/.ai/config/keys/trusted/x.toml"
 fork lane_env '{"who": "{env:SCRIPTED_KEY}"}' >/dev/null
 has "F44 an input's placeholder stays" "$(jq -c 'select(.body) | .body' "$T/asked" | grep lane_env)" '{env:SCRIPTED_KEY}'
-lacks "F44 nothing is filled in" "$(cat "$T/asked")" sk-very-secret
+lacks "F44 nothing is filled in" "$(<"$T/asked")" sk-very-secret
 
 reply=$(fork lane_big)
 id=$(jq -r .thread_id <<<"$reply")
@@ -116,8 +116,8 @@ has "T41 everything is refused" "$(fork lane_star | jq -r .error)" "classified a
 reply=$(fork lane_ack)
 id=$(jq -r .thread_id <<<"$reply")
 is "T41 unless acknowledged" "$(jq -r .result <<<"$reply")" acknowledged
-is "T41 it has what it declares" "$(cat "$M/state/threads/$id/capabilities")" 'rye.execute.*'
-has "T41 what is elevated is a warning" "$(cat "$M/state/threads/$id/warnings")" elevated 'rye.execute.*'
+is "T41 it has what it declares" "$(<"$M/state/threads/$id/capabilities")" 'rye.execute.*'
+has "T41 what is elevated is a warning" "$(<"$M/state/threads/$id/warnings")" elevated 'rye.execute.*'
 for lane in many nameless; do
   reply=$(fork lane_$lane)
   id=$(jq -r .thread_id <<<"$reply")

@@ -40,7 +40,7 @@ for page in first behind; do
   id=$(jq -r .thread_id <<<"$reply")
   is "$page: the next thread runs" "$(jq -r .result <<<"$reply")" quick
   is "$page: its cost is all that the new one has" "$(rows)" "$(logged "$id")"
-  has "$page: it warns" "$(cat "$M/state/threads/$id/warnings")" "begun anew"
+  has "$page: it warns" "$(<"$M/state/threads/$id/warnings")" "begun anew"
   ok "$page: the damaged one is kept" test -s "$L.damaged"
   lacks "$page: doctor is content" "$(cli doctor)" damaged
   spent=$(logged "$id")
@@ -57,6 +57,6 @@ touch "$P/wake"
 remedy=$(sed -n 's/^mend with: ryefs //p' <<<"$said")
 # shellcheck disable=SC2086
 cli $remedy >"$T/waited"
-like "the remedy ends with the thread" "$(cat "$M/state/threads/$nap/status")" "error|completed"
+like "the remedy ends with the thread" "$(<"$M/state/threads/$nap/status")" "error|completed"
 is "and then the next one begins" "$(fork lane_quick | jq -r .result)" quick
 finish

@@ -80,7 +80,7 @@ is "and each ran" "$(sort "$P/ran" | uniq -c | xargs)" "4 dir/dir"
 is "the short name in the permissions does, too" "$(all short)" "short:ran bare:ran long:ran own:ran "
 has "and is recorded as the tool's id" "$(jq -c .capabilities "$P"/.ai/state/threads/lane_short/*/thread.json)" rye.execute.tool.t.dir.dir
 is "a file of the short name is a tool of its own" "$(all both)" "both:ran "
-is "which alone has run" "$(cat "$P/ran")" both
+is "which alone has run" "$(<"$P/ran")" both
 is "another permission covers none of its names" "$(all nothing 'Permission denied')" \
   "short:Permission denied bare:Permission denied long:Permission denied slash:Permission denied ext:Permission denied upper:Permission denied kind:Permission denied both:Permission denied inner:Permission denied "
 not_ok "and nothing has run" test -e "$P/ran"

@@ -55,7 +55,7 @@ has "a file tool that writes into state" "$(told state)" "closed to tools"
 has "a shell that does" "$(told shell)" "cannot create .ai/state/made"
 has "a child beyond its depth" "$(told depth)" "Depth limit exhausted"
 is "the model was told each of them" "$(asked "$(jq -s '[.[] | select(.body) | .n] | max' "$T/asked")" | jq '[.messages[] | select(.role == "tool")] | length')" 7
-lacks "nothing of it has come out" "$(cat "$P/.ai/state/threads/$id/transcript.jsonl")" "PRIVATE KEY" hush-hush
+lacks "nothing of it has come out" "$(<"$P/.ai/state/threads/$id/transcript.jsonl")" "PRIVATE KEY" hush-hush
 not_ok "nor been done" ls "$P/other.ran" "$P/.ai/state/made"
 id=$(fork lane_spends | jq -r .thread_id)
 has "a call beyond the budget" "$(told spend)" "not executed: budget"
@@ -71,5 +71,5 @@ converse "$M/tools/t/probe/run" >/dev/null
 mv "$P/probed" "$T/by-hand"
 fork lane_probe >/dev/null
 is "a tool of a thread is confined as one that is started by hand" "$(diff "$T/by-hand" "$P/probed")" ""
-has "which it is" "$(cat "$P/probed")" "NoNewPrivs:	1"
+has "which it is" "$(<"$P/probed")" "NoNewPrivs:	1"
 finish

@@ -40,10 +40,7 @@ agent_sign tool:t/touch tool:t/other tool:t/nap
 allow '^ryefs: (info refused: )?(execute|thread)'
 fx_mount
 record() { command jq -c "$2" "$P/.ai/state/threads/$1/thread.json"; }
-resume() { # ID: the reply
-  timeout 60 bash -c 'exec 3<>"$1"; printf %s "$2" >&3 2>/dev/null; cat <&3' - "$M/execute" \
-    "{\"resume_thread_id\": \"$1\", \"message\": \"go on\"}" 2>/dev/null
-}
+resume() { converse "$M/execute" "{\"resume_thread_id\": \"$1\", \"message\": \"go on\"}"; } # ID: the reply
 
 # ---- a child ----
 id=$(fork lane_above | jq -r .thread_id)
@@ -79,7 +76,7 @@ sed -i 's/"Ann"/"Eve"/' "$dir/thread.json"
 before=$(thread_names | wc -l)
 reply=$(resume "$id")
 has "a record that was changed is refused" "$(jq -r .error <<<"$reply")" "thread $id cannot be resumed" "thread.json"
-is "and no thread begins" "$(thread_names | wc -l) $(cat "$M/state/threads/$id/status")" "$before completed"
+is "and no thread begins" "$(thread_names | wc -l) $(<"$M/state/threads/$id/status")" "$before completed"
 rm "$dir/thread.json"
 has "as is one that is not there" "$(resume "$id" | jq -r .error)" "thread $id cannot be resumed"
 cp "$T/thread.json" "$dir/thread.json"
@@ -120,7 +117,7 @@ for way in gone linked; do
   back
   [ $way = gone ] && wanted="parent thread '$id' is not there" || wanted="parent thread '$id': thread $id: Invalid cross-device link"
   is "a child says it of its parent" "$(events "$id" 'select(.event_type == "tool_call_result" and .payload.call_id == "h") | .payload.error' | jq -r .)" "$wanted"
-  is "which goes on" "$(timeout 40 cat "$M/state/threads/$id/wait")" completed
+  is "which goes on" "$(exchange 40 "$M/state/threads/$id/wait")" completed
 done
 
 # ---- an answer too long for its line ----
@@ -131,7 +128,7 @@ hash=$(jq -r .artifact <<<"$raw")
 blob=$P/.ai/state/objects/blobs/${hash:0:2}/${hash:2:2}/$hash
 is "which has all of it" "$(jq '[.blocks[] | .text | length] | max' "$blob")" 80000
 ok "it is among the thread's" test -s "$M/state/threads/$id/artifacts/answer-1"
-has "and its turn shows what it cost" "$(cat "$M/state/threads/$id/turns/001/cost")" output
+has "and its turn shows what it cost" "$(<"$M/state/threads/$id/turns/001/cost")" output
 reply=$(resume "$id")
 is "it is gone on with" "$(jq -r .result <<<"$reply")" two
 next=$(jq -r .thread_id <<<"$reply")

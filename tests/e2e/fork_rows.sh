@@ -141,7 +141,7 @@ refused() {
   local said
   said=$(converse "$M/execute" "{\"resume_thread_id\": \"$id\", \"message\": \"go on\"}" | jq -r .error)
   has "F28 $1" "$said" "cannot be continued" "$2"
-  has "F28 $1 shows" "$(cat "$M/state/threads/$id/integrity")" "${3-bad: }" "$2"
+  has "F28 $1 shows" "$(<"$M/state/threads/$id/integrity")" "${3-bad: }" "$2"
   ok "F28 $1 can be read" cmp -s "$M/state/threads/$id/transcript.jsonl" "$D/transcript.jsonl"
   cp "$T/whole" "$D/transcript.jsonl"
 }

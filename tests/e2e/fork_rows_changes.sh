@@ -74,13 +74,13 @@ CODE
 LOOKER=$!
 for i in 1 2 3 4 5 6; do
   id=$(converse "$M/tools/t/word/async" '{"word": "hello"}' | jq -r .thread_id)
-  is "T03 a detached tool's end" "$(timeout 20 cat "$X/$id/wait")" completed
+  is "T03 a detached tool's end" "$(exchange 20 "$X/$id/wait")" completed
 done
 touch "$T/looked"
 wait $LOOKER
-is "T03 no row is completed without its result" "$(cat "$T/bare")" "0 True"
+is "T03 no row is completed without its result" "$(<"$T/bare")" "0 True"
 like "T03 its id" "$id" '^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$'
-has "T03 its log" "$(cat "$THREADS/$id/spawn.log")" "said hello"
+has "T03 its log" "$(<"$THREADS/$id/spawn.log")" "said hello"
 is "T03 its row has the whole reply" "$(row "select result from threads where thread_id='$id'" | jq -c '[.status, .type, .item_id, (.data | tostring | contains("hello"))]')" \
   '["success","tool","tool:t/word",true]'
 like "T03 and when it ended" "$(row "select completed_at from threads where thread_id='$id'")" '^[0-9]{4}-'
@@ -120,14 +120,14 @@ id=$(fork_async lane_slow | jq -r .thread_id)
 has "F29 one that lives takes no child by its name" "$(named "$id" execute directive:lane_plain --fork)" "parent thread $id" "only the model of a thread" "exit 5"
 is "F29 it has none" "$(row "select count(*) from threads where parent_id='$id'")" 0
 echo cancel >"$X/$id/ctl"
-timeout 20 cat "$X/$id/wait" >/dev/null
+exchange 20 "$X/$id/wait" >/dev/null
 has "F29 what starts no thread does not ask" "$(named none/none-1 execute tool:t/word word=hello)" "said hello" "exit 0"
 is "F29 an empty one is none" "$(named "" execute directive:lane_plain --fork | tail -n 1)" "plainly exit 0"
 # the mount is a server of its own: neither its writer's environment nor its own counts, and no tool has it
 umount_rye
 RYE_PARENT_THREAD_ID=none/none-1 fx_mount
 id=$(RYE_PARENT_THREAD_ID=none/none-1 bash -c 'exec 3<>"$1"; echo directive:lane_plain >&3; head -1 <&3' - "$X/new")
-is "F29 new ignores it" "$(timeout 20 cat "$X/$id/wait") $(row "select parent_id is null from threads where thread_id='$id'")" "completed 1"
+is "F29 new ignores it" "$(exchange 20 "$X/$id/wait") $(row "select parent_id is null from threads where thread_id='$id'")" "completed 1"
 is "F29 a tool does not have it" "$(converse "$M/tools/t/named/run" '{}' | jq -r .data.named)" null
 # one that a tool of a thread would start lives of nothing that was handed on, with or without a sandbox
 for sandbox in auto off; do
@@ -155,16 +155,16 @@ napping() { # NAME: its thread naps; its id is in $id
 napping lane_edited
 sed -i 's/author>tests/author>others/' "$P/.ai/directives/lane_edited.md"
 touch "$P/wake"
-is "F41 a thread whose directive was changed goes on" "$(timeout 20 cat "$X/$id/wait") $(cat "$X/$id/result")" "completed as it was"
+is "F41 a thread whose directive was changed goes on" "$(exchange 20 "$X/$id/wait") $(<"$X/$id/result")" "completed as it was"
 reply=$(resumed "$id")
 has "F41 it is verified anew for a resume" "$(jq -r .error <<<"$reply")" "directive:lane_edited" "ryefs sign"
 is "F41 nobody was asked" "$(asks 'never asked')" 0
-is "F41 the old one is as it was" "$(cat "$X/$id/status") $(row "select continuation_thread_id from threads where thread_id='$id'")" "completed None"
+is "F41 the old one is as it was" "$(<"$X/$id/status") $(row "select continuation_thread_id from threads where thread_id='$id'")" "completed None"
 is "F41 with its transcript" "$(events "$id" .event_type | tail -n 1)" '"checkpoint"'
 napping lane_gone
 rm "$P/.ai/directives/lane_gone.md"
 touch "$P/wake"
-is "F41 as does one whose directive is gone" "$(timeout 20 cat "$X/$id/wait") $(cat "$X/$id/result")" "completed still there"
+is "F41 as does one whose directive is gone" "$(exchange 20 "$X/$id/wait") $(<"$X/$id/result")" "completed still there"
 has "F41 which cannot be resumed" "$(resumed "$id" | jq -r .error)" "lane_gone"
 
 # ---- a hook's item that was changed ----
@@ -177,7 +177,7 @@ is "T42 before any request" "$(asks lane_hooked)" "$before"
 id=$(fork_async lane_slow | jq -r .thread_id)
 until_true eval '[ "$(asks lane_slow)" -gt 0 ]'
 echo cancel >"$X/$id/ctl"
-is "T52 one that was cancelled" "$(timeout 20 cat "$X/$id/wait")" cancelled
+is "T52 one that was cancelled" "$(exchange 20 "$X/$id/wait")" cancelled
 cp "$THREADS/$id/thread.json" "$T/kept"
 sed -i 's/"cancelled"/"completed"/' "$THREADS/$id/thread.json"
 has "T52 a resume that fails" "$(resumed "$id" | jq -r .error)" "cannot be resumed"
@@ -204,12 +204,12 @@ cp "$key" "$T/key"
 echo 'no key at all' >"$key"
 reply=$(fork lane_plain)
 has "F37 no thread without its key" "$(jq -r '.status, .error' <<<"$reply")" error key
-like "F37 what was signed verifies" "$(cat "$X/$id/integrity")" '^ok '
+like "F37 what was signed verifies" "$(<"$X/$id/integrity")" '^ok '
 rm -rf "$(dirname "$key")"
 next=$(fork lane_plain | jq -r .thread_id)
 like "F37 another key is made, and trusted" "$(cat "$X/$next/status" "$X/$next/integrity" | tr '\n' ' ')" '^completed ok '
 [ "$(jq -r '._signature' "$THREADS/$id/thread.json" | sed 's/.*://')" != "$(jq -r '._signature' "$THREADS/$next/thread.json" | sed 's/.*://')" ] &&
   good "F37 it is another one" || bad "F37 it is another one"
-like "F37 the old one's records verify still" "$(cat "$X/$id/integrity")" '^ok '
+like "F37 the old one's records verify still" "$(<"$X/$id/integrity")" '^ok '
 is "F37 and it can be resumed" "$(resumed "$id" | jq -r .result)" again
 finish

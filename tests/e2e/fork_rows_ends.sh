@@ -32,7 +32,7 @@ fx_mount
 THREADS=$P/.ai/state/threads
 active() { row budget_ledger "select count(*) from budget_ledger where status='active'"; }
 one_active() { [ "$(active)" = "$1" ]; }
-status_is() { [ "$(cat "$M/state/threads/$1/status")" = "$2" ]; }
+status_is() { [ "$(<"$M/state/threads/$1/status")" = "$2" ]; }
 # whole WHAT ID STATUS: one end, in every record of it
 whole() {
   local kinds
@@ -54,28 +54,28 @@ ok "F19 nothing is held" fx_wait 20 one_active 0
 id=$(fork_async lane_killed | jq -r .thread_id)
 until_true test -e "$P/naps"
 child=lane_slow/$(ls "$THREADS/lane_slow")
-kill -9 "$(cat "$M/state/threads/$id/pid")"
-is "F25 a killed parent is lost" "$(timeout 20 cat "$M/state/threads/$id/wait")" error
-like "F25 its child ends with it" "$(timeout 20 cat "$M/state/threads/$child/wait")" '^(cancelled|error)$'
+kill -9 "$(<"$M/state/threads/$id/pid")"
+is "F25 a killed parent is lost" "$(exchange 20 "$M/state/threads/$id/wait")" error
+like "F25 its child ends with it" "$(exchange 20 "$M/state/threads/$child/wait")" '^(cancelled|error)$'
 ok "F25 no budget is held" fx_wait 10 one_active 0
 rm -f "$P/naps"
 id=$(fork_async lane_slow | jq -r .thread_id)
 until_true grep -q cognition_in "$THREADS/$id/transcript.jsonl"
-pid=$(cat "$M/state/threads/$id/pid")
+pid=$(<"$M/state/threads/$id/pid")
 for _ in {1..30}; do kill -TERM "$pid" 2>/dev/null; done
-end=$(timeout 20 cat "$M/state/threads/$id/wait") # the second one may come before the first is obeyed
+end=$(exchange 20 "$M/state/threads/$id/wait") # the second one may come before the first is obeyed
 like "F38 a storm of SIGTERM" "$end" '^(cancelled|error)$'
 whole F38 "$id" "$end"
 id=$(fork_async lane_words | jq -r .thread_id)
 until_true test -e "$M/state/threads/$id/live"
 exec 5<"$M/state/threads/$id/live"
-is "F39 a reader that never reads holds nothing up" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
+is "F39 a reader that never reads holds nothing up" "$(exchange 20 "$M/state/threads/$id/wait")" completed
 exec 5<&-
 for i in 1 2 3 4 5 6 7 8; do
   id=$(fork_async lane_quick | jq -r .thread_id)
   sleep "0.0$i"
   echo cancel >"$M/state/threads/$id/ctl" 2>/dev/null
-  end=$(timeout 20 cat "$M/state/threads/$id/wait")
+  end=$(exchange 20 "$M/state/threads/$id/wait")
   like "F46 cancelled, or completed ($end)" "$end" '^(cancelled|completed)$'
   whole F46 "$id" "$end"
   is "F46 settled" "$(row budget_ledger "select status from budget_ledger where thread_id='$id'")" "$end"
@@ -101,7 +101,7 @@ for ((i = 1; i <= MANY; i++)); do
 done
 i=0
 for id in $ids; do
-  [ $((++i % 3)) = 2 ] && kill -9 "$(cat "$M/state/threads/$id/pid")" 2>/dev/null
+  [ $((++i % 3)) = 2 ] && kill -9 "$(<"$M/state/threads/$id/pid")" 2>/dev/null
 done
 many_ended() { for id in $ids; do grep -qE '^(completed|error)$' "$M/state/threads/$id/status" || return 1; done; }
 ok "F40 all end, killed or not" fx_wait $((40 + MANY)) many_ended
@@ -119,7 +119,7 @@ ok "F40 no zombie" fx_wait 10 no_zombies
 
 # ---- the daemon is killed ----
 id=$(fork_async lane_while | jq -r .thread_id)
-timeout 30 cat "$M/state/threads/$id/wait" >"$T/wait.out" 2>&1 &
+exchange 30 "$M/state/threads/$id/wait" >"$T/wait.out" 2>&1 &
 reader=$!
 until_true status_is "$id" running
 sleep 0.3 # nothing tells that the reader has asked
@@ -130,7 +130,7 @@ ok "F22 a reader of a dead mount is told, in time" test "$code" = 1
 fusermount3 -u -q -z "$M"
 DAEMON=
 fx_mount
-is "F22 its threads went on" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
+is "F22 its threads went on" "$(exchange 20 "$M/state/threads/$id/wait")" completed
 whole F22 "$id" completed
 
 # ---- another process has its number ----
@@ -147,7 +147,7 @@ jq -c ".pid = $other" "$D/runner.json" >"$T/runner" && cp "$T/runner" "$D/runner
 row registry "update threads set pid=$other where thread_id='$id'"
 kill -9 "$old"
 fx_mount
-is "F23 a runner whose number is another's is lost" "$(timeout 20 cat "$M/state/threads/$id/wait")" error
+is "F23 a runner whose number is another's is lost" "$(exchange 20 "$M/state/threads/$id/wait")" error
 echo kill >"$M/state/threads/$id/ctl" 2>/dev/null
 ok "F23 that other one lives" kill -0 "$other"
 kill "$other" 2>/dev/null
@@ -175,11 +175,11 @@ until_true test -e "$T/held"
 began=$SECONDS
 errno "F34 what begins while the registry is held for long is refused" EAGAIN bash -c 'echo directive:lane_third >"$1"' - "$M/state/threads/new"
 ok "F34 not before it has waited" test $((SECONDS - began)) -ge 9
-has "F34 it says why" "$(cat "$M/state/threads/new")" "registry.db" "locked"
+has "F34 it says why" "$(<"$M/state/threads/new")" "registry.db" "locked"
 touch "$T/unlock"
 wait "$holder"
 is "F34 nothing of it is there" "$(row registry 'select count(*) from threads')" "$((count + 1))"
-is "F34 an end while the registry is held is not lost" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
+is "F34 an end while the registry is held is not lost" "$(exchange 20 "$M/state/threads/$id/wait")" completed
 whole F34 "$id" completed
 umount_rye
 count=$(row registry 'select count(*) from threads')

@@ -87,7 +87,7 @@ TEXT
 export KEYED_KEY=sk-of-the-tests
 provider refused http://127.0.0.1:1
 provider nowhere https://nowhere.invalid
-provider plain "https://127.0.0.1:$(cat "$T/tls.port")"
+provider plain "https://127.0.0.1:$(<"$T/tls.port")"
 for name in 400 403 422 529 loading middle final broken nul much calls hangs moved; do
   agent_directive lane_$name '    <permissions><execute><tool>t.*</tool></execute></permissions>
   </metadata>' <<<'Do it.'
@@ -155,7 +155,7 @@ most() {
 }
 id=$(fork_async lane_much | jq -r .thread_id)
 kb=$(most "$id")
-like "F13 ten megabytes of text end in order" "$(timeout 60 cat "$M/state/threads/$id/wait")" '^(completed|error)$'
+like "F13 ten megabytes of text end in order" "$(exchange 60 "$M/state/threads/$id/wait")" '^(completed|error)$'
 sanitized || ok "F13 in bounded memory ($kb kB)" test "$kb" -le 400000
 is "F13 its last line" "$(events "$id" .event_type | tail -n 1)" '"checkpoint"'
 reply=$(fork lane_calls)
@@ -178,5 +178,5 @@ until_true test -e "$P/naps"
 sed -i 's|^base_url: .*|base_url: "http://127.0.0.1:1"|' "$P/.ai/tools/rye/agent/providers/scripted.yaml"
 fx_sign "$P" tool:rye/agent/providers/scripted
 touch "$P/wake"
-is "F42 a thread stays with the provider that it began with" "$(timeout 20 cat "$M/state/threads/$id/wait") $(jq -r .result "$M/state/threads/$id/result.json")" "completed the old host"
+is "F42 a thread stays with the provider that it began with" "$(exchange 20 "$M/state/threads/$id/wait") $(jq -r .result "$M/state/threads/$id/result.json")" "completed the old host"
 finish

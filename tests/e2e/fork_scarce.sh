@@ -105,7 +105,7 @@ whole() {
 ended() { timeout 40 cat "$M/state/threads/$ID/wait"; }
 napping() { # FILE: writes to it, waits until the thread naps; its id is in ID
   rm -f "$P/naps" "$P/wake"
-  ID=$(timeout 60 bash -c 'exec 3<>"$1"; printf "{}" >&3; cat <&3' - "$M/$1" | jq -r .thread_id)
+  ID=$(exchange 60 "$M/$1" '{}' | jq -r .thread_id)
   until_true test -e "$P/naps"
 }
 
@@ -119,7 +119,7 @@ touch "$P/wake"
 meet
 empty
 is "F30 a disk that is full ends the thread" "$(ended)" error
-has "F30 which says why" "$(cat "$M/state/threads/$ID/error")" "No space left"
+has "F30 which says why" "$(<"$M/state/threads/$ID/error")" "No space left"
 whole error "F30 full for a while"
 ok "F30 with room again it can be resumed" sh -c "echo resume and go on > '$M/state/threads/$ID/ctl'"
 is "F30 and completes" "$(ended)" completed
@@ -192,7 +192,7 @@ like "its result says why" "$(jq -r '.error // .data.output' "$P/.ai/state/threa
 
 # a graph whose caller waits for it has a row alone
 rm -f "$P/naps" "$P/wake"
-timeout 90 bash -c 'exec 3<>"$1"; printf "{}" >&3; cat <&3' - "$M/tools/t/napping/run" >"$T/inline" 2>/dev/null &
+exchange 90 "$M/tools/t/napping/run" '{}' >"$T/inline" 2>/dev/null &
 until_true test -e "$P/naps"
 ID=$(row registry "select thread_id from threads where directive='tool:t/napping' and status='running'")
 like "a graph that is called has a row" "$ID" .
@@ -222,7 +222,7 @@ umount_rye
 mount -o remount,rw "$P/.ai/state"
 fx_mount wait=1
 rm -f "$P/naps" "$P/wake"
-ID=$(bash -c 'exec 3<>"$1"; printf "{}" >&3; cat <&3' - "$M/tools/t/nap/run" 2>/dev/null | jq -r .thread_id)
+ID=$(converse "$M/tools/t/nap/run" | jq -r .thread_id)
 like "a run that goes on as a thread" "$ID" .
 fill
 touch "$P/wake"

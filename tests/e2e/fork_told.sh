@@ -120,7 +120,7 @@ is "a tool without a schema is offered, without parameters" \
   "$(body lane_bare | jq -c '.tools[].function | select(.name == "t_bare") | .parameters.properties')" '{}'
 ok "and runs" test -s "$P/bare.ran"
 id=$(fork lane_key | jq -r .thread_id)
-is "a key that comes in pieces is not in live" "$(cat "$P/.ai/state/threads/$id/live")" "my key is ***, sk-of-the-stars is none, nor is sk-of"
+is "a key that comes in pieces is not in live" "$(<"$P/.ai/state/threads/$id/live")" "my key is ***, sk-of-the-stars is none, nor is sk-of"
 is "nor in the pieces of the transcript" "$(events "$id" 'select(.event_type == "token_delta") | .payload.text' | tr -d '"\n')" \
   "my key is ***, sk-of-the-stars is none, nor is sk-of"
 has "a server that counts nothing is counted" "$(fork lane_zero | jq -r .error)" tokens 30
@@ -141,7 +141,7 @@ has "and why it waits is told" "$(run execute directive:lane_dead --fork 2>&1)" 
 id=$(fork_async lane_stopped | jq -r .thread_id)
 ok "words come" fx_wait 20 test -s "$P/.ai/state/threads/$id/live"
 echo cancel >"$M/state/threads/$id/ctl"
-is "a cancelled answer" "$(timeout 60 cat "$M/state/threads/$id/wait")" cancelled
+is "a cancelled answer" "$(exchange 60 "$M/state/threads/$id/wait")" cancelled
 ok "has cost what its event says" [ "$(events "$id" 'select(.event_type == "error_classified") | .payload.usage.output_tokens')" -gt 0 ]
 
 for name in torn slow; do

@@ -35,7 +35,7 @@ preloaded slow_sync SLOW_SYNC="$SLOW" fx_mount
 open=$(open_rows)
 ok "the mount is there before all have one ($open have none)" test "$open" -gt 0
 last=$(row registry "select thread_id from threads where status = 'running' order by created_at, thread_id desc")
-is "one that is waited for has it at once" "$(timeout 20 cat "$M/state/threads/$last/wait")" error
+is "one that is waited for has it at once" "$(exchange 20 "$M/state/threads/$last/wait")" error
 ok "others have none yet" test "$(open_rows)" -gt 0
 ok "the mount ends meanwhile" umount_rye
 left=$(open_rows)

@@ -43,22 +43,12 @@ directive() {
   </metadata>" <<<"Look, $lane."
 }
 each directive
-fx_python "$P" t/quick <<'CODE'
-CONFIG_SCHEMA = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
-def execute(params, project_path):
-    return {"success": True, "word": params["word"]}
-CODE
-fx_python "$P" t/stop <<'CODE'
-CONFIG_SCHEMA = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
-import os, time
-def execute(params, project_path):
-    open(os.path.join(project_path, "in-" + params["word"]), "w").close()
-    for i in range(2000):
-        if os.path.exists(os.path.join(project_path, "wake")):
-            break
-        time.sleep(0.1)
-    return {"success": True}
-CODE
+# a shell's: of hundreds of calls the start of an interpreter would be most
+WORD='# parameters: [{name: word, type: string, required: true}]'
+fx_tool "$P" t/quick "$WORD" 'cat'
+# shellcheck disable=SC2016
+fx_tool "$P" t/stop "$WORD" "IFS='\"' read -r _ _ _ word _" ': >"$2/in-$word"' \
+  'for ((i = 0; i < 400; i++)); do [ ! -e "$2/wake" ] || break; sleep 0.5; done'
 agent_sign tool:t/quick tool:t/stop
 
 reached() {
@@ -95,7 +85,7 @@ killed() {
 }
 resumed() {
   local id next want=3
-  id=$(cat "$T/$lane")
+  id=$(<"$T/$lane")
   next=$(run threads resume "$id" "go on" -q)
   run threads wait "$next" >/dev/null
   is "$wire, $point: it is gone on with" "$(jq -r '.status, .history_kept' "$P/.ai/state/threads/$next/thread.json" | tr '\n' ' ')" \

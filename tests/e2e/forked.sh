@@ -99,8 +99,8 @@ TEXT
 echo '{version: "1.0.0", category: agent, provider: {default: mute}}' >"$P/.ai/config/agent/agent.yaml"
 ryefs sign -q config:agent/agent tool:rye/agent/providers/mute
 like "one that listens and is slow is not waited for" "$(MUTE_KEY=sesame-sesame doctor)" '^ok +model: mute-model of mute'
-has "it was asked" "$(cat "$T/heard")" "HEAD / HTTP/1.1"
-lacks "and got no key" "$(cat "$T/heard")" sesame
+has "it was asked" "$(<"$T/heard")" "HEAD / HTTP/1.1"
+lacks "and got no key" "$(<"$T/heard")" sesame
 kill "$mute"
 rm "$P/.ai/tools/rye/agent/providers/mute.yaml"
 cp "$T/agent.yaml" "$P/.ai/config/agent/agent.yaml"
@@ -118,14 +118,14 @@ agent_sign tool:t/slow
 screen() { timeout 60 "$PY" "$E2E/screen.py" "$@"; }
 
 is "where there is no terminal the result alone comes out" "$(ryefs execute directive:lane_steps --fork 2>"$T/err")" "Done."
-is "and a line for each thing beside it" "$(cat "$T/err")" "$(printf '%s\n' \
+is "and a line for each thing beside it" "$(<"$T/err")" "$(printf '%s\n' \
   'turn 1: the model is asked; 0 tokens in, 0 out, spend 0.0000' \
   'turn 1: t_slow; 612 tokens in, 37 out, spend 0.7970' \
   'turn 2: the model is asked; 612 tokens in, 37 out, spend 0.7970')"
 ryefs execute directive:lane_steps --fork -q >/dev/null 2>"$T/err"
-is "not with -q" "$(cat "$T/err")" ""
+is "not with -q" "$(<"$T/err")" ""
 ryefs execute directive:lane_steps --fork --json >"$T/out" 2>"$T/err"
-is "not with --json" "$(cat "$T/err")$(jq -r .result "$T/out")" "Done."
+is "not with --json" "$(<"$T/err")$(jq -r .result "$T/out")" "Done."
 
 screen '' ryefs execute directive:lane_steps --fork >"$T/seen"
 words=$(sed 's/\x1b[78]//g; s/\x1b\[[0-9]*[A-Z]//g; s/\x1bD//g' "$T/seen" | tr '\r' '\n')
@@ -149,10 +149,10 @@ for part in re.findall(r"\x1b\[\d*[A-Z]|\x1b[78D]|[\s\S]", text):
     rows += [""] * (row + 1 - len(rows))
 print("\n".join(rows))
 CODE
-is "in the end the words alone stand there" "$(cat "$T/left")" "$(printf 'I count the words.\nDone.\n\n[0]')"
+is "in the end the words alone stand there" "$(<"$T/left")" "$(printf 'I count the words.\nDone.\n\n[0]')"
 screen --out "$T/out" '' ryefs execute directive:lane_steps --fork >"$T/seen"
-is "a result that goes to a file is nothing else" "$(cat "$T/out")" "Done."
-has "its way is seen all the same" "$(cat "$T/seen")" "turn 1: t_slow"
+is "a result that goes to a file is nothing else" "$(<"$T/out")" "Done."
+has "its way is seen all the same" "$(<"$T/seen")" "turn 1: t_slow"
 
 # ---- a tool that would steer the terminal ----
 fx_python "$P" steers <<'CODE'
@@ -167,7 +167,7 @@ fx_sign "$P" 'tool:*steers'
 for name in steers t/steers; do
   screen "" ryefs execute "tool:$name" -q >"$T/seen"
   is "nothing of it reaches the terminal: $name" "$(tr -d '\n\r' <"$T/seen" | grep -cP '\x1b|\x07|\xe2\x80\xae')" 0
-  has "it is spelt: $name" "$(cat "$T/seen")" '\x1b]0;'
+  has "it is spelt: $name" "$(<"$T/seen")" '\x1b]0;'
   screen "" ryefs execute "tool:$name" -q --json >"$T/seen"
   is "nor as JSON: $name" "$(tr -d '\n\r' <"$T/seen" | grep -cP '\x1b\[2|\xe2\x80\xae')" 0
 done
@@ -178,10 +178,10 @@ is "a file gets each byte" "$(od -An -tx1 <"$T/seen" | tr -d ' \n')" "$(printf '
 # ---- a model that would steer the terminal ----
 screen "" ryefs execute directive:lane_steer --fork -q >"$T/seen"
 seen='\x1b]0;title\x07 \x1b[2Jover\x9b31m \u202egp\u2066.\x7f	tab ä😀‍'
-has "what would steer the terminal is spelt" "$(cat "$T/seen")" "$seen"
+has "what would steer the terminal is spelt" "$(<"$T/seen")" "$seen"
 id=$(ryefs threads --json | jq -r '.[0].id')
 screen "" ryefs threads tail "$id" >"$T/seen"
-has "by tail, too" "$(cat "$T/seen")" "$seen"
+has "by tail, too" "$(<"$T/seen")" "$seen"
 screen "" ryefs threads show "$id" >"$T/seen"
 is "and nothing is left of it in show" "$(grep -c "$(printf '[\033\007]')" "$T/seen")" 0
 has "elsewhere each byte comes out" "$(ryefs threads tail "$id")" "$(printf '\033]0;title\a \033[2J\rover\302\23331m')"
@@ -191,7 +191,7 @@ asks='\^C again cancels it, Enter leaves it'
 id_of() { ryefs threads --json | jq -r '.[0].id'; }
 screen "$(printf 'I begin\t^C\n%s\t^C' "$asks")" ryefs execute directive:lane_long --fork >"$T/seen"
 id=$(id_of)
-has "^C asks, and again cancels" "$(cat "$T/seen")" "the thread is at work: ^C again cancels it, Enter leaves it to itself" "thread $id was cancelled" "[130]"
+has "^C asks, and again cancels" "$(<"$T/seen")" "the thread is at work: ^C again cancels it, Enter leaves it to itself" "thread $id was cancelled" "[130]"
 is "it was cancelled" "$(ryefs threads wait "$id")" cancelled
 screen "$(printf 'I begin\t^C\n%s\t\\n' "$asks")" ryefs execute directive:lane_long --fork >"$T/seen"
 id=$(id_of)
@@ -199,9 +199,9 @@ has "Enter leaves it to itself" "$(tail -n 4 "$T/seen")" "no longer waited for: 
 is "it goes on" "$(cat "$P/.ai/state/threads/$id/status" 2>/dev/null; ryefs threads show "$id" --json | jq -r .status)" running
 ok "until it is cancelled" ryefs threads cancel "$id"
 screen "$(printf 'turn 1\t^C')" ryefs execute directive:lane_slow --fork >"$T/seen"
-has "one who does not answer goes on waiting" "$(cat "$T/seen")" "Enter leaves it" "Later." "[0]"
+has "one who does not answer goes on waiting" "$(<"$T/seen")" "Enter leaves it" "Later." "[0]"
 timeout -s INT 2 "$T/bin/ryefs" execute directive:lane_long --fork >"$T/out" 2>&1
-has "without a terminal a signal leaves it to itself" "$(cat "$T/out")" "goes on"
+has "without a terminal a signal leaves it to itself" "$(<"$T/out")" "goes on"
 ryefs threads cancel "$(id_of)" >/dev/null
 
 # ---- going on ----
@@ -209,7 +209,7 @@ id=$(ryefs execute directive:lane_slow --fork --async -q)
 ryefs threads wait "$id" >/dev/null
 next=$(ryefs threads resume "$id" go on 2>"$T/err")
 like "resume prints the new thread's id" "$next" '^lane_slow/lane_slow-[0-9]+$'
-has "and says what to do with it" "$(cat "$T/err")" "ryefs threads wait $next"
+has "and says what to do with it" "$(<"$T/err")" "ryefs threads wait $next"
 is "it is another one" "$(ryefs threads wait "$next")" completed
 reply=$(ryefs threads resume "$next" once more --json)
 is "as JSON an object" "$(jq -r '.status, .resumed' <<<"$reply" | tr '\n' ' ')" "success $next "

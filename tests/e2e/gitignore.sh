@@ -28,7 +28,7 @@ has "doctor tells what an old file lacks" "$(doctor)" 'remark' '/knowledge/agent
 fx_mount
 fork hello >"$T/reply"
 story=$(cd "$P" && ls .ai/knowledge/agent/threads/hello/*.md)
-has "a conversation is there" "$(cat "$P/$story")" 'the secret plan'
+has "a conversation is there" "$(<"$P/$story")" 'the secret plan'
 touch "$P/.ai/tools/.rye-0123456789abcdef.tmp"
 is "git takes nothing of it along" "$(committed)" ""
 has "items are committed" "$(git ls-files)" .ai/knowledge/notes.md .ai/.gitignore .ai/directives/hello.md
@@ -46,7 +46,7 @@ echo '{"command": "true"}' >"$M/tools/rye/bash/async"
 is "the first thread of a tool writes it" "$(grep -c threads "$ignore")" 1
 printf '!/knowledge/agent/threads/\n' >"$ignore"
 echo '{"command": "true"}' >"$M/tools/rye/bash/async"
-lacks "a person's decision stays" "$(cat "$ignore")" $'\n/knowledge/agent/threads/'
+lacks "a person's decision stays" "$(<"$ignore")" $'\n/knowledge/agent/threads/'
 rm "$ignore" && ln -s "$T/elsewhere" "$ignore"
 echo '{"command": "true"}' >"$M/tools/rye/bash/async"
 not_ok "a link is not followed" test -e "$T/elsewhere"

@@ -96,7 +96,7 @@ allow '^ryefs: (info refused: )?(tool|execute)'
 fx_mount
 
 run() { converse "$M/tools/t/$1/run" "${2:-}"; } # NAME [JSON]: the reply
-cli() { timeout 60 "$RYEFS" execute --project "$P" --user "$U" --system "$S" --json -q "$@" 2>/dev/null; }
+cli() { limit 60 "$RYEFS" execute --project "$P" --user "$U" --system "$S" --json -q "$@" 2>/dev/null; }
 async() { converse "$M/tools/t/$1/async" "${2:-}" | jq -r .thread_id; } # NAME [JSON]: the thread
 notes() { sort "$P/notes" 2>/dev/null | tr '\n' ' '; }
 log_of() { cat "$P/.ai/state/graphs/$1/transcript.jsonl"; }
@@ -185,21 +185,21 @@ rm "$RESULTS" "$P/tries"
 rm -f "$P/notes"
 id=$(async all '{"word":"thread"}')
 like 'the thread has the name of the run' "$id" '^t-all-[0-9]+$'
-is 'a graph as a thread' "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
+is 'a graph as a thread' "$(exchange 20 "$M/state/threads/$id/wait")" completed
 is 'its result' "$(jq -c '[.data.graph_run_id,.data.output.n]' "$M/state/threads/$id/result.json")" "[\"$id\",2]"
 is 'its transcript' "$(tail -n 2 "$M/state/threads/$id/transcript.jsonl" | jq -r .event_type | tr '\n' ' ')" 'graph_completed checkpoint '
-like 'its progress' "$(cat "$M/state/threads/$id/live")" '^\[graph:t/all\] step 1/4 first ✓ [0-9.]+s$'
+like 'its progress' "$(<"$M/state/threads/$id/live")" '^\[graph:t/all\] step 1/4 first ✓ [0-9.]+s$'
 id=$(async goes_on)
-is 'errors show in the row' "$(timeout 20 cat "$M/state/threads/$id/wait")" completed_with_errors
+is 'errors show in the row' "$(exchange 20 "$M/state/threads/$id/wait")" completed_with_errors
 id=$(async bash)
-is 'a graph that fails' "$(timeout 20 cat "$M/state/threads/$id/wait")" error
+is 'a graph that fails' "$(exchange 20 "$M/state/threads/$id/wait")" error
 
 # --- cancel, and go on ---
 rm -f "$P/notes"
 id=$(async naps "{\"time\":\"60.$$\"}")
 ok 'the second step has begun' fx_wait 20 naps 60
 echo cancel >"$M/state/threads/$id/ctl"
-is 'a cancel in the middle' "$(timeout 20 cat "$M/state/threads/$id/wait")" cancelled
+is 'a cancel in the middle' "$(exchange 20 "$M/state/threads/$id/wait")" cancelled
 ok 'ends what it called' fx_wait 5 no_naps 60
 is 'the record says so' "$(log_of "$id" | tail -n 2 | jq -r .event_type | tr '\n' ' ')" 'graph_cancelled checkpoint '
 is 'what was over is not done again' "$(cli tool:t/naps resume:=true graph_run_id="$id" inject_state:='{"inputs":{"time":"0"}}' | jq -r .data.status) $(notes)" \
@@ -217,8 +217,8 @@ is 'and each ends well' "$(sort "$T/ends" | uniq -c | xargs)" '5 completed'
 rm -f "$P/notes"
 id=$(cli tool:t/ten max_steps:=4 | jq -r .data.graph_run_id)
 is 'a run that ran out of steps goes on by its thread'"'"'s name' \
-  "$(printf '{"item_id":"tool:t/ten","resume_thread_id":"%s","parameters":{"max_steps":20}}' "$id" >"$T/ask";
-    timeout 60 bash -c 'exec 3<>"$1"; cat "$2" >&3; cat <&3' - "$M/execute" "$T/ask" 2>/dev/null | jq -r .data.output)" w8
+  "$(converse "$M/execute" "{\"item_id\":\"tool:t/ten\",\"resume_thread_id\":\"$id\",\"parameters\":{\"max_steps\":20}}" |
+    jq -r .data.output)" w8
 is 'each step once' "$(notes)" 'w0 w1 w2 w3 w4 w5 w6 w7 w8 '
 
 # --- a list at once that is cut off: by a cancel, by the end of its process ---
@@ -227,8 +227,8 @@ for how in cancel kill; do
   rm -f "$P/notes"
   id=$(async spread "{\"nap\":\"62.$$\"}")
   ok "$how: three calls of the list have begun" fx_wait 20 three_naps 62
-  if [ $how = cancel ]; then echo cancel >"$M/state/threads/$id/ctl"; else kill -9 "$(cat "$M/state/threads/$id/pid")"; fi
-  timeout 20 cat "$M/state/threads/$id/wait" >/dev/null
+  if [ $how = cancel ]; then echo cancel >"$M/state/threads/$id/ctl"; else kill -9 "$(<"$M/state/threads/$id/pid")"; fi
+  exchange 20 "$M/state/threads/$id/wait" >/dev/null
   ok "$how: they are ended" fx_wait 10 no_naps 62
   is "$how: none was recorded" "$(log_of "$id" | jq -r 'select(.event_type == "state_checkpoint")|.payload.step' | xargs)" 1
   is "$how: the list is gone through again, the step before it not" \
@@ -264,8 +264,8 @@ for round in $(seq "$ROUNDS"); do
   if [ $((round % 2)) = 0 ]; then
     id=$(async ten)
     sleep "0.$((RANDOM % 90 + 10))"
-    kill -9 "$(cat "$M/state/threads/$id/pid")" 2>/dev/null
-    timeout 20 cat "$M/state/threads/$id/wait" >/dev/null
+    kill -9 "$(<"$M/state/threads/$id/pid")" 2>/dev/null
+    exchange 20 "$M/state/threads/$id/wait" >/dev/null
     [ -e "$P/.ai/state/graphs/$id/transcript.jsonl" ] || continue # it had not begun
   else
     before=$(ls "$P/.ai/state/graphs")
@@ -296,5 +296,5 @@ id=$(async naps "{\"time\":\"61.$$\"}")
 ok 'a run that goes on' fx_wait 20 naps 61
 like 'is not taken over' "$(cli tool:t/naps resume:=true graph_run_id="$id" | jq -r .error)" 'is still going on'
 echo kill >"$M/state/threads/$id/ctl"
-timeout 20 cat "$M/state/threads/$id/wait" >/dev/null
+exchange 20 "$M/state/threads/$id/wait" >/dev/null
 finish

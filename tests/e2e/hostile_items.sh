@@ -207,7 +207,7 @@ judge_bombs() {
     esac
     case $item in
       *.json | *.js) ;;
-      *) has "verify says so: $item" "$(cat "$M/${item%.*}/verify")" "metadata cannot be read" ;;
+      *) has "verify says so: $item" "$(<"$M/${item%.*}/verify")" "metadata cannot be read" ;;
     esac
     within 3 "run in time: $item" sh -c "echo > '$M/${item%.*}/run'"
     case $item in tools/*) fails "and refused: $item" sh -c "echo > '$M/${item%.*}/run'" ;; esac
@@ -296,7 +296,7 @@ judge_registry() {
   local id
   echo '{}' >"$M/tools/count/async" || bad "a thread is made"
   id=$(sed -n 's/.*"thread_id": *"\([^"]*\)".*/\1/p' "$M/tools/count/async")
-  timeout 40 cat "$M/state/threads/$id/wait" >/dev/null
+  exchange 40 "$M/state/threads/$id/wait" >/dev/null
   mkdir -p "$P/.ai/state/threads/big"
   "$PY" -I - "$P/.ai/state/threads/registry.db" <<'CODE' || bad "the registry is forged"
 import sqlite3, sys
@@ -309,7 +309,7 @@ db.commit()
 CODE
   is "a forged registry is listed as far as it makes sense" "$(thread_names)" "$(printf '%s\n' "$id" big | sort)"
   within 5 "ls -R of it ends" ls -R "$M/state"
-  is "facts of a forged row" "$(cat "$M/state/threads/big/status")" completed
+  is "facts of a forged row" "$(<"$M/state/threads/big/status")" completed
 }
 
 fx_spaces
@@ -338,5 +338,5 @@ within 10 "find -L comes to an end" find -L "$M"
 within 10 "doctor comes to an end" cat "$M/.ryefs/doctor"
 is "grep -r through spaces finds no secret" "$(timeout 20 grep -rsl 'SECRET\|root:x:0' "$M/spaces/project/knowledge/odd/" | head -n 2)" ""
 fx_memory 200
-has "a good item is served as ever" "$(cat "$M/knowledge/good.md")" "Every byte of this is true"
+has "a good item is served as ever" "$(<"$M/knowledge/good.md")" "Every byte of this is true"
 finish

@@ -58,7 +58,7 @@ for ref in "knowledge", "tool", "directive", "config":
             if not accepted and not json.loads(text.splitlines()[-1]).get("error"):
                 print("no sentence", verb, ref, repr(name), text[:200])
 CODE
-  is "ids that want out are refused with a sentence" "$(cat "$T/got")" ""
+  is "ids that want out are refused with a sentence" "$(<"$T/got")" ""
   longid=$(head -c 100000 /dev/zero | tr '\0' a)
   has "an id of 100 000 letters" "$(printf '{"item_id":"knowledge:%s"}' "$longid" | talk fetch)" E '"error"'
   longid=$(printf 'a/%.0s' {1..5000})a
@@ -129,7 +129,7 @@ for name in ["user.rye.id", "user.rye.verified", "user.x"]:
             pass
 print(bad)
 CODE
-  is "attributes tell of the item and nothing else, and cannot be set" "$(cat "$T/got")" "[]"
+  is "attributes tell of the item and nothing else, and cannot be set" "$(<"$T/got")" "[]"
   umount_rye
   fx_mount
 }
@@ -214,7 +214,7 @@ for f in held:
     os.write(f, b'{"a":')
 print(len(held))
 CODE
-  is "2 000 conversations that never finish a message" "$(cat "$T/got")" 2000
+  is "2 000 conversations that never finish a message" "$(<"$T/got")" 2000
 }
 
 fx_spaces

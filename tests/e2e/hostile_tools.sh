@@ -7,10 +7,9 @@
 # run TOOL JSON: its reply; the time is in TOOK (ms)
 run() {
   local from
-  from=$(date +%s%N)
-  REPLY_TEXT=$(timeout -k 1 25 bash -c 'exec 3<>"$1"; printf "%s\n" "$2" >&3; echo "status $?"; cat <&3' - \
-    "$M/tools/$1/run" "$2" 2>&1)
-  TOOK=$((($(date +%s%N) - from) / 1000000))
+  from=${EPOCHREALTIME/./}
+  REPLY_TEXT=$(exchange 25 "$M/tools/$1/run" "$2"$'\n' 2>&1)
+  TOOK=$(((${EPOCHREALTIME/./} - from) / 1000))
 }
 
 in_time() { # MS TEXT
@@ -45,7 +44,7 @@ outputs() {
   run deep '{}'
   has "nested output is text" "$REPLY_TEXT" '"status"'
   run liar '{}'
-  has "an exit status is not outvoted" "$REPLY_TEXT" "status 1" "4"
+  has "an exit status is not outvoted" "$REPLY_TEXT" "write error" "4"
 }
 
 processes() {
@@ -83,8 +82,8 @@ curious() {
   lacks "the daemon's environment is not told" "$REPLY_TEXT" "TOPSECRET"
   echo '{}' >"$M/tools/spy/async"
   id=$(sed -n 's/.*"thread_id": *"\([^"]*\)".*/\1/p' "$M/tools/spy/async")
-  is "a runner ends" "$(timeout 40 cat "$M/state/threads/$id/wait")" completed
-  lacks "nor does a runner tell its own" "$(cat "$M/state/threads/$id/output")" "TOPSECRET"
+  is "a runner ends" "$(exchange 40 "$M/state/threads/$id/wait")" completed
+  lacks "nor does a runner tell its own" "$(<"$M/state/threads/$id/output")" "TOPSECRET"
   lacks "nor are descriptors handed on" "$(sed 's/open 255//' <<<"$REPLY_TEXT" | grep -o 'open [0-9]*' | grep -v 'open [012]$')" open
   run writer '{}'
   lacks "no writing outside the project" "$REPLY_TEXT" "ESCAPED"
@@ -111,7 +110,7 @@ killed() {
   kill -9 "$DAEMON"
   wait "$DAEMON" 2>/dev/null
   fx_wait 3 sh -c "! kill -0 $writer"
-  has "the writer is told at once" "$(cat "$T/writer")" "status 1"
+  has "the writer is told at once" "$(<"$T/writer")" "status 1"
   wake 92
   fx_mount
   for id in "${ids[@]}"; do
@@ -129,12 +128,12 @@ found() {
   need sqlite3 "a result without its row" || return
   echo '{"command":"echo found"}' >"$M/tools/rye/bash/async"
   id=$(sed -n 's/.*"thread_id": *"\([^"]*\)".*/\1/p' "$M/tools/rye/bash/async")
-  timeout 40 cat "$M/state/threads/$id/wait" >/dev/null
+  exchange 40 "$M/state/threads/$id/wait" >/dev/null
   sqlite3 "$P/.ai/state/threads/registry.db" \
     "UPDATE threads SET status = 'running', result = NULL WHERE thread_id = '$id'"
   is "a result without its row is not lost" \
-    "$(timeout 40 cat "$M/state/threads/$id/wait") $(cat "$M/state/threads/$id/output")" "completed found"
-  has "nor written over" "$(cat "$M/state/threads/$id/result.json")" '"output":"found\n"'
+    "$(exchange 40 "$M/state/threads/$id/wait") $(<"$M/state/threads/$id/output")" "completed found"
+  has "nor written over" "$(<"$M/state/threads/$id/result.json")" '"output":"found\n"'
 }
 
 # a file system of 2 MB that fills up
@@ -155,7 +154,7 @@ full_disk() {
   id=$(sed -n 's/.*"thread_id": *"\([^"]*\)".*/\1/p' "$M/tools/rye/bash/async")
   head -c 3000000 /dev/zero >"$disk/fill" 2>/dev/null
   fails "sign on a full disk" sh -c "echo '{\"item_id\":\"knowledge:good\"}' > '$M/sign'"
-  has "says so" "$(cat "$M/.ryefs/errors")" "No space left"
+  has "says so" "$(<"$M/.ryefs/errors")" "No space left"
   same_file "and leaves the item as it was" "$disk/.ai/knowledge/good.md" "$T/changed"
   fails "a write to spaces" sh -c "head -c 100000 /dev/zero > '$M/spaces/project/knowledge/new.md'"
   rm -f "$M/spaces/project/knowledge/new.md"
@@ -167,7 +166,7 @@ full_disk() {
   sleep 0.3 # nothing tells that its end has found the disk full
   rm "$disk/fill"
   is "a result that found the disk full is written when there is room" \
-    "$(timeout 40 cat "$M/state/threads/$id/wait") $(cat "$M/state/threads/$id/output")" "completed kept"
+    "$(exchange 40 "$M/state/threads/$id/wait") $(<"$M/state/threads/$id/output")" "completed kept"
   works "with room again it signs" sh -c "echo '{\"item_id\":\"knowledge:good\"}' > '$M/sign'"
   has "and serves" "$(cat "$M/knowledge/good.md" 2>&1)" "Changed."
   umount_rye

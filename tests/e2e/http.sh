@@ -7,7 +7,7 @@ need jq || finish
 fx_spaces
 beside server "$PY" "$E2E/http_server.py" "$T/port"
 until_true test -s "$T/port"
-PORT=$(cat "$T/port")
+PORT=$(<"$T/port")
 URL=http://127.0.0.1:$PORT
 REFS=
 
@@ -157,8 +157,8 @@ if need openssl; then
   beside tls "$PY" "$E2E/http_server.py" "$T/tlsport" "$P/tls.pem" "$P/tls.key"
   until_true test -s "$T/tlsport"
   REFS=
-  tool tls "url: https://localhost:$(cat "$T/tlsport")/echo" 'ca_file: tls.pem'
-  tool untrusted "url: https://localhost:$(cat "$T/tlsport")/echo"
+  tool tls "url: https://localhost:$(<"$T/tlsport")/echo" 'ca_file: tls.pem'
+  tool untrusted "url: https://localhost:$(<"$T/tlsport")/echo"
   # shellcheck disable=SC2086
   fx_sign "$P" $REFS
   fx_mount

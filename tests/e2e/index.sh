@@ -6,20 +6,20 @@
 
 fx_spaces
 fx_mount
-has "README.md names the catalogue" "$(cat "$M/README.md")" index.md index.json
-has "and that item directories are not listed" "$(cat "$M/README.md")" "not listed" schema.json
-has "and how to change an item" "$(cat "$M/README.md")" "spaces/project" "> sign" verify
-has "and how to call with file tools alone" "$(cat "$M/README.md")" calls/NAME/request.json replies/NAME/output
+has "README.md names the catalogue" "$(<"$M/README.md")" index.md index.json
+has "and that item directories are not listed" "$(<"$M/README.md")" "not listed" schema.json
+has "and how to change an item" "$(<"$M/README.md")" "spaces/project" "> sign" verify
+has "and how to call with file tools alone" "$(<"$M/README.md")" calls/NAME/request.json replies/NAME/output
 is "the catalogue is not listed" "$(ls -a "$M" | grep -c '^index')" 0
 
-page=$(cat "$M/index.md")
+page=$(<"$M/index.md")
 has "items that verify, in a line" "$page" '- `tool:count` A tool of the tests' '- `knowledge:deep/er/note` About note'
 # shellcheck disable=SC2016
 has "with parameters" "$page" '`tool:rye/bash/bash` Run' '`command` (string, required)'
 # shellcheck disable=SC2016
 has "directives' inputs, too" "$page" '`directive:hello` Greet somebody. — parameters: `who` (string)'
 has "a refused one is named with its reason" "$page" 'tool:refused/tampered` content changed since signing'
-lacks "and with nothing of its text" "$page$(cat "$M/index.json")" Secret
+lacks "and with nothing of its text" "$page$(<"$M/index.json")" Secret
 cat >"$T/same.py" <<'CODE'
 import json
 import os
@@ -73,7 +73,7 @@ fx_sign "$P" tool:count
 ok "after a change it is made again" until_true index_has 'tool:count` A tool of the tests'
 now=$(read_files) all=$(grep -c '^- ' "$T/before")
 ok "of what changed, and of its own rows ($((now - files)) files for $all items)" test $((2 * (now - files))) -lt "$all"
-is "which say what they said" "$(cat "$M/index.md")" "$(cat "$T/before")"
+is "which say what they said" "$(<"$M/index.md")" "$(<"$T/before")"
 exec 5<"$M/index.md"
 rm "$P/.ai/knowledge/good.md"
 until_true index_has 'knowledge:good` About good' # the user's own is behind it
@@ -84,7 +84,7 @@ exec 5<&-
 
 is "nothing ran" "$(stat_of runs)" 0
 timeout 30 grep -rlF 'A tool of the tests' "$M" --include='index.*' >"$T/found" 2>/dev/null
-is "grep -r does not meet it" "$(cat "$T/found")" ""
+is "grep -r does not meet it" "$(<"$T/found")" ""
 errno "it cannot be written" "$NOWRITE" bash -c "echo x >'$M/index.md'"
 
 # ---- many readers at once, an end in the middle ----
@@ -105,8 +105,8 @@ until_true index_has 'tool:brand/new` A tool'
 cat "$M/index.md" "$M/index.json" >"$T/many_times"
 umount_rye
 fx_mount norun nosign
-is "made anew it is the same" "$(cat "$M/index.md" "$M/index.json")" "$(cat "$T/many_times")"
-has "README.md says what this mount does not do" "$(cat "$M/README.md")" "Nothing can be run" "Nothing can be signed"
-lacks "and nothing else" "$(cat "$M/README.md")" "## Run something"
-has "the catalogue is there, too" "$(cat "$M/index.md")" 'tool:count'
+is "made anew it is the same" "$(cat "$M/index.md" "$M/index.json")" "$(<"$T/many_times")"
+has "README.md says what this mount does not do" "$(<"$M/README.md")" "Nothing can be run" "Nothing can be signed"
+lacks "and nothing else" "$(<"$M/README.md")" "## Run something"
+has "the catalogue is there, too" "$(<"$M/index.md")" 'tool:count'
 finish

@@ -113,7 +113,7 @@ rest k/show
 fx_tool "$U" k/show 'echo other-extension'
 sign user k/show
 call k/show >"$T/reply"
-like "another file of its id is told of" "$(cat "$T/reply")" ambiguous
+like "another file of its id is told of" "$(<"$T/reply")" ambiguous
 rm "$U/.ai/tools/k/show.sh"
 next "until it goes" k/show user-runtime
 

@@ -52,9 +52,9 @@ finished=0
 
 # ---- stopped at each step, without luck ----
 
-old=$(cat "$D/private_key.pem")
+old=$(<"$D/private_key.pem")
 ok "a key in the place of another" rye keygen --force --project "$P"
-is "the old one stays beside it" "$(cat "$D/private_key.pem.old")$(stat -c %a "$D/private_key.pem.old")" "${old}600"
+is "the old one stays beside it" "$(<"$D/private_key.pem.old")$(stat -c %a "$D/private_key.pem.old")" "${old}600"
 rm "$U"/.ai/config/keys/trusted/*.toml
 pair_works && is "what was not trusted yet is told by sign, and keygen finishes it" "$finished" 1
 ok "it is trusted then" rye verify tool:t/a --project "$P"
@@ -64,18 +64,18 @@ ok "as sign sees" rye sign --force tool:t/a --project "$P"
 not_ok "a key that is there and trusted is not replaced" rye keygen --project "$P"
 
 # What a process leaves that ends right before and right after the deciding rename.
-before=$(cat "$D/public_key.pem")
+before=$(<"$D/public_key.pem")
 mkdir "$D/.rye-new" && cp "$D"/private_key.pem "$D/.rye-new" && : >"$D/.rye-0123456789abcdef.tmp"
 ok "with a stage that was not decided the old pair works" pair_works
 is "and it is gone" "$(leftovers)" ""
-is "the pair is the old one" "$(cat "$D/public_key.pem")" "$before"
+is "the pair is the old one" "$(<"$D/public_key.pem")" "$before"
 mkdir "$T/old" && cp "$D"/*.pem "$T/old"
 ok "another pair" rye keygen --force --project "$P"
-new=$(cat "$D/public_key.pem")
+new=$(<"$D/public_key.pem")
 mkdir "$D/.rye-new" && mv "$D"/public_key.pem "$D"/box_*.pem "$D/.rye-new" && cp "$T/old"/public_key.pem "$T/old"/box_*.pem "$D"
 ok "with one that was decided the new pair works" pair_works
 is "and it is gone too" "$(leftovers)" ""
-is "the pair is the new one" "$(cat "$D/public_key.pem")" "$new"
+is "the pair is the new one" "$(<"$D/public_key.pem")" "$new"
 is "and the box pair with it" "$(cmp -s "$D/box_key.pem" "$T/old/box_key.pem" && echo old)" ""
 
 # ---- two at once ----

@@ -34,9 +34,9 @@ has "and forgotten" "$(keys "{\"action\":\"remove\",\"fingerprint\":\"$other\"}"
 not_ok "and is gone" test -e "$U/.ai/config/keys/trusted/$other.toml"
 
 echo '{}' >"$M/tools/t/grab/run"
-is "a project's tool that says the same word" "$(cat "$M/tools/t/grab/output")" end
+is "a project's tool that says the same word" "$(<"$M/tools/t/grab/output")" end
 echo '{}' >"$M/tools/t/child/run"
-lacks "a child of a run" "$(cat "$M/tools/t/child/output")" REMOVED
+lacks "a child of a run" "$(<"$M/tools/t/child/output")" REMOVED
 ok "changed no trust" test -e "$U/.ai/config/keys/trusted/f0ff50dacf109dea.toml"
 ok "the mount ends" umount_rye
 

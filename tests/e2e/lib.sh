@@ -23,6 +23,8 @@
 #   beside NAME CMD...      a process that ends with the test, its output in $T/NAME.log; its id in BESIDE
 #   at_end CODE             runs when the test ends, before its files are removed; FAILED and rc tell how
 #   converse FILE TEXT      writes a message, reads its reply by the same descriptor
+#   exchange SECONDS FILE [TEXT]  the same, within so many seconds; without TEXT the file is read to its end
+#   limit SECONDS CMD...    becomes CMD, which is ended if it takes longer
 
 set -u
 : "${RYEFS:?the program under test}"
@@ -38,6 +40,8 @@ AT_END=
 ALLOWED='^$'
 export LC_ALL=C
 umask 022
+# what the malloc of daemons fills memory with that it gives and takes back; 0: nothing (tests/meson.build)
+PERTURB=$((RANDOM % 255 + 1))
 
 # What reads JSON for the tests themselves: gojq begins within 3 ms, jq 1.6 within 30. It sorts an
 # object's keys: where their order counts it is `command jq`, as where jq is tested, a client of the mount.
@@ -46,6 +50,10 @@ if command -v gojq >/dev/null; then
   JQ=gojq
   jq() { gojq "$@"; }
 fi
+
+# how one ends that took longer than `limit` and `exchange` (tests/fake) let it
+LIMITED=142
+command -v exchange >/dev/null || PATH=$PATH:${RYEFS%/*}/tests/fake
 
 skip() {
   echo "1..0 # SKIP $*"
@@ -158,7 +166,7 @@ beside() {
 }
 
 converse() {
-  timeout 60 bash -c 'exec 3<>"$1"; printf %s "$2" >&3 2>/dev/null; cat <&3' - "$1" "${2:-{\}}" 2>/dev/null
+  exchange 60 "$1" "${2:-{\}}" 2>/dev/null
 }
 
 # ---- results ----
@@ -310,7 +318,7 @@ mount_rye() {
     list="$list,$word"
   done
   printf '#!/bin/sh\nexec env -i PATH="$PATH" HOME=%q %q %q %q -f -o %q\n' "$U" "$RYEFS" "$P" "$M" "$list" >"$T/repro.sh"
-  env USER_SPACE="$U" HOME="$U" "$RYEFS" "$P" "$M" -f -o "$list" 2>>"$ERR" >>"$T/stdout" 3>&- &
+  env USER_SPACE="$U" HOME="$U" MALLOC_PERTURB_=$PERTURB "$RYEFS" "$P" "$M" -f -o "$list" 2>>"$ERR" >>"$T/stdout" 3>&- &
   DAEMON=$!
   echo "$DAEMON" >"$T/pid"
   local i

@@ -42,7 +42,7 @@ prompt() {
   if [ "$late" -le 1 ]; then
     good "$1: each as it was printed"
   else
-    bad "$1: each as it was printed" "$(cat "$2")" "without us:" "$(cat "$T/control")"
+    bad "$1: each as it was printed" "$(<"$2")" "without us:" "$(<"$T/control")"
   fi
 }
 ryefs() { timeout 30 "$RYEFS" "$@" --project "$P" --system "$S"; }
@@ -82,8 +82,8 @@ same_file "the mount shows the same" "$M/state/threads/$id/live" "$state/$id/liv
 is "live is listed" "$(ls "$M/state/threads/$id" | grep -cx live)" 1
 
 id=$(start tool:t/merged)
-is "it ends" "$(timeout 20 cat "$M/state/threads/$id/wait")" completed
-is "live is text, both streams" "$(cat "$state/$id/live")" "$(printf 'out\nerr\n\357\277\275 end')"
+is "it ends" "$(exchange 20 "$M/state/threads/$id/wait")" completed
+is "live is text, both streams" "$(<"$state/$id/live")" "$(printf 'out\nerr\n\357\277\275 end')"
 is "an answer is printed as its plain output" "$(ryefs execute tool:t/answer --output)" plain
 is "and a line that was not ended is" "$(ryefs execute tool:t/merged --output | tail -c 5 | od -An -c | tr -d ' ')" 'end\n'
 
@@ -99,14 +99,14 @@ bash command="printf '\\377 \\303'; sleep 0.1; printf '\\244 '; yes ä | head -c
 bash --json command="printf '\\377 \\303'; sleep 0.1; printf '\\244 '; yes ä | head -c 60000" |
   "$PY" -c 'import json, sys; print(json.load(sys.stdin)["data"]["output"])' >"$T/whole"
 same_file "the same text, cut characters and the note at the end included" "$T/shown" "$T/whole"
-is "of a command that fails" "$(bash command='echo a; exit 3') $(cat "$T/said")" 'a ryefs execute: Command exited with code 3'
+is "of a command that fails" "$(bash command='echo a; exit 3') $(<"$T/said")" 'a ryefs execute: Command exited with code 3'
 timeout -s INT 2 "$RYEFS" execute --project "$P" --system "$S" tool:rye/bash/bash command='echo a; sleep 20' >"$T/shown" 2>"$T/said"
-is "of one that ^C ends" "$(cat "$T/shown") $(head -n 1 "$T/said")" 'a ryefs execute: Run was cancelled'
+is "of one that ^C ends" "$(<"$T/shown") $(head -n 1 "$T/said")" 'a ryefs execute: Run was cancelled'
 
 # in a thread what its command prints is seen all the same
 id=$(ryefs execute tool:rye/bash/bash command='echo seen; sleep 2' --async --json | sed -n 's/.*"thread_id": *"\([^"]*\)".*/\1/p')
 ok "a command's output too" until_true grep -qx seen "$state/$id/live"
-is "before it ends" "$(cat "$M/state/threads/$id/status")" running
+is "before it ends" "$(<"$M/state/threads/$id/status")" running
 
 # a reader that has gone: the tool is ended
 before=$(date +%s)
@@ -118,7 +118,7 @@ is "having seen something" "$(wc -l <"$T/first")" 1
 id=$(start tool:t/endless)
 sleep 3 # what is not bounded grows further meanwhile
 echo cancel >"$M/state/threads/$id/ctl"
-is "an endless tool can be cancelled" "$(timeout 20 cat "$M/state/threads/$id/wait")" cancelled
+is "an endless tool can be cancelled" "$(exchange 20 "$M/state/threads/$id/wait")" cancelled
 # the runner's log has the reply behind what was printed, and with it the same 10 MiB once more
 for f in live:10485760 spawn.log:22020096; do
   most=${f#*:} f=${f%:*}
@@ -126,7 +126,7 @@ for f in live:10485760 spawn.log:22020096; do
     bad "$f is bounded" "$(stat -c %s "$M/state/threads/$id/$f")"
 done
 id=$(start tool:t/much)
-timeout 30 cat "$M/state/threads/$id/wait" >/dev/null
+exchange 30 "$M/state/threads/$id/wait" >/dev/null
 has "F39 who follows live is told that more was left out" "$(tail -n 1 "$M/state/threads/$id/live")" \
   "what follows 10 MiB is left out here"
 ok "F39 what stands before it is whole" test "$(head -n 1 "$M/state/threads/$id/live" | tr -d y | wc -c)" = 1

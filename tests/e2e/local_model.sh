@@ -14,7 +14,7 @@ if [ -z "${RYE_LOCAL_URL:-}" ]; then
   "$PY" "$E2E/../fake/random_model.py" "$T/random.gguf" || exit 1
   beside model node "$E2E/../fake/model_server.mjs" "$MODULES" "$T/random.gguf" "$T/port"
   until_true test -s "$T/port" || skip "llama.cpp does not run here: $(tail -n 1 "$T/model.log")"
-  export RYE_LOCAL_URL=http://127.0.0.1:$(cat "$T/port")
+  export RYE_LOCAL_URL=http://127.0.0.1:$(<"$T/port")
   random=yes
 fi
 echo "# $RYE_LOCAL_URL ${RYE_LOCAL_MODEL:-}"

@@ -62,24 +62,24 @@ reason="content changed since signing; mend with: ryefs sign knowledge:sample/ho
 mapfile -t lines < <(shown REFUSED ITEMS)
 is "three lines show a refused item" "${#lines[@]}" 3
 type_it "${lines[0]}"
-like "as it is shown" "$(cat "$T/said")" "house-rules.md -> \.why/EBADMSG: $reason\$"
+like "as it is shown" "$(<"$T/said")" "house-rules.md -> \.why/EBADMSG: $reason\$"
 is "the next cannot be read" "$(eval "${lines[1]//\/m\//$m/}" 2>&1)" "cat: $m/$item.md: Permission denied"
 type_it "${lines[2]}"
-is "as it is shown" "$(cat "$T/said")" "$reason"
-like "the reason is one read away" "$(cat "$m/$item/verify")" "^content changed since signing; mend with: ryefs sign knowledge:sample/house-rules\$"
+is "as it is shown" "$(<"$T/said")" "$reason"
+like "the reason is one read away" "$(<"$m/$item/verify")" "^content changed since signing; mend with: ryefs sign knowledge:sample/house-rules\$"
 if command -v node >/dev/null; then
   like "node names a refused item's errno" "$(node -e 'require("fs").readFileSync(process.argv[1])' "$m/$item.md" 2>&1)" "EACCES: permission denied"
 fi
 if command -v vim >/dev/null; then
   echo '{"text":" "}' >"$T/message"
   vim -es -u NONE -c "e $T/message" -c "w! $m/tools/sample/count-words/run" -c "redir! > $T/vim" -c messages -c 'qa!' >/dev/null 2>&1 </dev/null
-  like "vim has other words for a run that failed" "$(cat "$T/vim")" "E514"
+  like "vim has other words for a run that failed" "$(<"$T/vim")" "E514"
   like "and here is why" "$(tail -n 1 "$m/.ryefs/errors")" "the text holds no word"
 fi
 if command -v zip >/dev/null; then
   zip -qr "$T/short.zip" "$m/knowledge/sample" >"$T/said" 2>&1
   is "zip leaves a refused item out and ends with 18" "$?" 18
-  like "and says so" "$(cat "$T/said")" "zip warning: Permission denied"
+  like "and says so" "$(<"$T/said")" "zip warning: Permission denied"
   not_ok "it is not there" sh -c "/usr/bin/python3 -m zipfile -l '$T/short.zip' | grep house-rules"
   ok "zip -y keeps the link" sh -c "zip -qry '$T/whole.zip' '$m/knowledge/sample' && /usr/bin/python3 -m zipfile -l '$T/whole.zip' | grep house-rules"
 fi

@@ -36,7 +36,7 @@ PATH=$T/bin:$PATH
 verb() { (cd "$P" && RYE_SYSTEM_SPACES=$S timeout -k 1 60 "$RYEFS" "$@" 2>&1 </dev/null); }
 
 like "npx is given a home" "$(verb mcp add --yes fs -- npx -y thing@1.2.3 /)" 'is signed, with 1 tool'
-has "its item says so" "$(cat "$P/.ai/tools/mcp/servers/fs.yaml")" 'home: "private"'
+has "its item says so" "$(<"$P/.ai/tools/mcp/servers/fs.yaml")" 'home: "private"'
 first=$(verb execute mcp/fs/where)
 like "and it works there" "$first" "$U/\\.cache/ryefs/homes/fs-[0-9a-f]+ started [0-9]+"
 second=$(verb execute mcp/fs/where)

@@ -44,7 +44,7 @@ is 'MCP36 names of files, by case too' "$(ls "$TOOLS/one" | sed 's/-[0-9a-f]*//'
 is 'MCP36 which are two on every disk' "$(ls "$TOOLS/one" | grep -ic '^case-......\.yaml')" 2
 ok 'all verify' "$RYEFS" verify -q --project "$P" 'tool:mcp/one/*'
 is 'its own name is kept' "$(grep -h tool_name "$TOOLS/one/a_b_c.yaml")" '  tool_name: "a/b c"'
-has 'the program is written down' "$(cat "$TOOLS/servers/one.yaml")" 'identity:' 'sha256: "' 'era: "modern"'
+has 'the program is written down' "$(<"$TOOLS/servers/one.yaml")" 'identity:' 'sha256: "' 'era: "modern"'
 is 'it is called' "$("$RYEFS" execute --project "$P" --json tool:mcp/one/echo text=hi 2>&1 | jq -c '[.status,.data.content[0].text]')" '["success","hi"]'
 has 'MCP38 but for that one' "$("$RYEFS" execute --project "$P" tool:mcp/one/later 2>&1)" 'as a task only'
 has 'a name is there once' "$(stdio one modern)" 'mcp/servers/one is there already' 'ryefs mcp refresh one'

@@ -40,7 +40,7 @@ BODY='' directive nothing '<process><step>x</step></process>'
 said=$(sign directive:k/nothing)
 shows 'steps inside the XML alone' '<process> stands inside' '<process>' "$D/nothing.md" "$said"
 has 'are refused' "$said" 'Validation failed'
-lacks 'and not signed' "$(cat "$D/nothing.md")" 'rye:signed'
+lacks 'and not signed' "$(<"$D/nothing.md")" 'rye:signed'
 META='
 <limits turn="6"/>' directive limit
 shows 'a limit that limits nothing' "'turn' limits nothing" 'turn=' "$D/limit.md" "$(sign directive:k/limit)"
@@ -73,7 +73,7 @@ refused() {
   local said
   said=$(hooked "$1" "$4")
   shows "hook: $1" "hook 2: $2" "$3" "$D/$1.md" "$said"
-  lacks "hook: $1: it is not signed" "$(cat "$D/$1.md")" 'rye:signed'
+  lacks "hook: $1: it is not signed" "$(<"$D/$1.md")" 'rye:signed'
 }
 # told NAME TEXT NEEDLE HOOK: it is signed, with a remark
 told() {
@@ -126,7 +126,7 @@ said=$(sign config:agent/hooks)
 shows 'hooks.yaml: an event' "hook 2: event: 'eror' is none of a thread's: it never comes: did you mean error" eror "$H" "$said"
 shows 'hooks.yaml: an operator' "hook 2: op: 'is' is none" 'op: is' "$H" "$said"
 shows 'hooks.yaml: a key of a condition' "hook 2: 'oper' is not a key" 'oper' "$H" "$said"
-lacks 'hooks.yaml: it is not signed' "$(cat "$H")" 'rye:signed'
+lacks 'hooks.yaml: it is not signed' "$(<"$H")" 'rye:signed'
 hooks 'hook:' '  - {event: error}'
 has 'hooks.yaml: no list' "$(sign config:agent/hooks)" 'hooks: a list of {event, condition, action} is wanted'
 hooks 'hooks: [{event: limit, action: {kind: directive, item_id: k/good, arguments: {}}},' \
@@ -150,7 +150,7 @@ is 'nothing is said of a good tool' "$(sign tool:k/good)" 'signed tool:k/good'
 tool computed 'CONFIG_SCHEMA = dict(type="object")' "$RUN"
 said=$(sign tool:k/computed)
 shows 'a schema that is computed' 'CONFIG_SCHEMA is no literal' 'CONFIG_SCHEMA' "$TOOLS/computed.py" "$said"
-lacks 'is refused' "$(cat "$TOOLS/computed.py")" 'rye:signed'
+lacks 'is refused' "$(<"$TOOLS/computed.py")" 'rye:signed'
 EXECUTOR=python tool ran "$RUN"
 shows 'an executor that is none' "executor_id 'python' names no tool" 'executor_id' "$TOOLS/ran.py" "$(sign tool:k/ran)"
 tool colon 'def execute(params, project_path) return {}'

@@ -44,7 +44,7 @@ ok "one changed in place" until_true grep -qx 'in place' "$D/item-00002.md"
 ok "a removed one is gone" until_true test ! -e "$D/item-00003.md"
 drop_caches
 for n in 1 2 3 4; do
-  is "who had number $n open reads what it was" "$(dd bs=4096 status=none <"/proc/self/fd/$((4 + n))" | sha256sum)" "$(cat "$T/$n")"
+  is "who had number $n open reads what it was" "$(dd bs=4096 status=none <"/proc/self/fd/$((4 + n))" | sha256sum)" "$(<"$T/$n")"
 done
 exec 5<&- 6<&- 7<&- 8<&-
 

@@ -38,7 +38,7 @@ ok "a project in git" git -C "$A" init -q
 echo '*.png binary' >"$A/.gitattributes"
 printf '*.c diff=cpp' >>"$A/.gitattributes"
 ok "becomes a workspace" ann ryefs init -q --sample
-is "items are merged by ryefs, and what stood there stays" "$(cat "$A/.gitattributes")" \
+is "items are merged by ryefs, and what stood there stays" "$(<"$A/.gitattributes")" \
   "$(printf '*.png binary\n*.c diff=cpp\n.ai/** merge=ryefs diff=ryefs')"
 ok "again: nothing changes" ann ryefs init -q
 is "one line" "$(grep -c ryefs "$A/.gitattributes")" 1
@@ -78,8 +78,8 @@ allow '.*'
 says bob git pull -q --no-rebase
 is "a merge with a conflict" $? 1
 is "only one file has it" "$(bob git diff --name-only --diff-filter=U)" .ai/knowledge/sample/same.md
-like "what is to be signed is told" "$(cat "$T/said")" '^mend with: ryefs sign knowledge:sample/apart$'
-like "also of the conflict" "$(cat "$T/said")" \
+like "what is to be signed is told" "$(<"$T/said")" '^mend with: ryefs sign knowledge:sample/apart$'
+like "also of the conflict" "$(<"$T/said")" \
   '^ryefs merge: \.ai/knowledge/sample/same\.md has 1 conflict: settle it, then sign it$'
 
 merged=$B/.ai/knowledge/sample/apart.md
@@ -99,7 +99,7 @@ open=$B/.ai/knowledge/sample/same.md
 is "the same line: git's marks" "$(grep -c '^<<<<<<< \|^=======$\|^>>>>>>> ' "$open")" 3
 is "around the line alone" "$(grep -c rye: "$open")" 0
 not_ok "which nobody can sign" says bob ryefs sign knowledge:sample/same
-like "for that reason" "$(cat "$T/said")" 'conflict marks of a merge'
+like "for that reason" "$(<"$T/said")" 'conflict marks of a merge'
 text "$open" 5 'five of both'
 ok "settled, it is signed" bob ryefs sign -q knowledge:sample/same
 ok "and the merge is done" commit bob merged
@@ -117,7 +117,7 @@ sed 's/a/A/' "$T/sides/base" >"$T/sides/ours"
 sed 's/e/E/' "$T/sides/base" >"$T/sides/theirs"
 (cd "$T/sides" && ryefs merge base ours theirs sub/.ai/tools/x.json) >"$T/said" 2>&1
 is "what is no item is merged" "$(tr -d '\n' <"$T/sides/ours")" AbcdE
-is "and is not to be signed" "$(cat "$T/said")" ""
+is "and is not to be signed" "$(<"$T/said")" ""
 printf 'a\0b\n' >"$T/sides/ours"
 not_ok "what is no text is not merged" says ryefs merge "$T"/sides/{base,ours,theirs} .ai/tools/x.sh
 is "and stays as it was" "$(od -An -c "$T/sides/ours" | tr -d ' ')" 'a\0b\n'

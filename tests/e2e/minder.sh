@@ -25,8 +25,8 @@ like "beside it waits another process" "$minder" '^[0-9]+$'
 is "which is the program anew" "$(tr '\0' ' ' <"/proc/$minder/cmdline")" "ryefs minder $! "
 is "without the engine's environment" "$(wc -c <"/proc/$minder/environ")" 0
 kill -9 $!
-ok "killed, its tool ends" until_true gone "$(cat "$P/one")"
-ok "and the tool's own child" until_true gone "$(cat "$P/two")"
+ok "killed, its tool ends" until_true gone "$(<"$P/one")"
+ok "and the tool's own child" until_true gone "$(<"$P/two")"
 ok "nothing waits for it any more" until_true gone "$minder"
 rm -f "$P/one"
 execute t/orphans &
@@ -36,19 +36,19 @@ kill -TERM $!
 wait $!
 rm -f "$P/two"
 (execute t/leaves)
-ok "what an orderly end leaves behind lives on" kill -0 "$(cat "$P/two")"
-kill "$(cat "$P/two")"
+ok "what an orderly end leaves behind lives on" kill -0 "$(<"$P/two")"
+kill "$(<"$P/two")"
 
 # ---- a thread whose daemon has ended before it ----
 rm -f "$P/one" "$P/two"
 fx_mount sandbox=off
 echo '{}' >"$M/tools/t/stays/async"
 ok "a thread" until_true test -s "$P/two"
-runner=$(ps -o ppid= -p "$(cat "$P/one")" | tr -d ' ')
+runner=$(ps -o ppid= -p "$(<"$P/one")" | tr -d ' ')
 like "of a runner" "$(tr '\0' ' ' <"/proc/$runner/cmdline")" thread-run
 ok "the mount ends" umount_rye
 ok "the thread goes on" kill -0 "$runner"
 kill -9 "$runner"
-ok "killed, its tool ends" until_true gone "$(cat "$P/one")"
-ok "and the tool's own child" until_true gone "$(cat "$P/two")"
+ok "killed, its tool ends" until_true gone "$(<"$P/one")"
+ok "and the tool's own child" until_true gone "$(<"$P/two")"
 finish

@@ -41,9 +41,9 @@ fx_mount
 # run TOOL JSON: REPLY; TOOK in ms
 run() {
   local from
-  from=$(date +%s%N)
-  REPLY=$(timeout -k 1 25 bash -c 'exec 3<>"$1"; printf "%s\n" "$2" >&3 2>/dev/null; cat <&3' - "$M/tools/m/$1/run" "$2" 2>/dev/null)
-  TOOK=$((($(date +%s%N) - from) / 1000000))
+  from=${EPOCHREALTIME/./}
+  REPLY=$(exchange 25 "$M/tools/m/$1/run" "$2"$'\n' 2>/dev/null)
+  TOOK=$(((${EPOCHREALTIME/./} - from) / 1000))
 }
 # gives TOOL LIMIT-MS JSON FILTER WANT: its reply within that time
 gives() {
@@ -73,7 +73,7 @@ for name in hangs deaf group silent; do
 done
 is "none of theirs is left" "$(fx_wait 20 no_naps '8[1236]' && echo gone)" gone
 timeout 20 "$RYEFS" execute --project "$P" --system "$S" tool:m/group_sh '{"timeout":1}' >"$T/said" 2>&1
-has "the command line: the time limit" "$(cat "$T/said")" 'Command timed out after 1 seconds'
+has "the command line: the time limit" "$(<"$T/said")" 'Command timed out after 1 seconds'
 is "nor of theirs" "$(fx_wait 20 no_naps '8[1236]' && echo gone)" gone
 gives daemon 3000 '{}' '[.status, .data.left]' '["success",true]'
 gives holds 3000 '{}' '[.status, .data.left, .metadata.background_children]' '["success",true,1]'

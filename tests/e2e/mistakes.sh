@@ -80,14 +80,28 @@ restore() {
 }
 # files that are not in $1 go; those that differ are copied
 restore_one() {
-  (cd "$2" && find . -path ./state -prune -o \( -type f -o -type l \) -print) | while IFS= read -r file; do
-    [ -e "$1/$file" ] || rm -f "$2/$file"
-  done
-  (cd "$1" && find . -path ./state -prune -o -type f -print) | while IFS= read -r file; do
-    cmp -s "$1/$file" "$2/$file" && continue
-    mkdir -p "$(dirname "$2/$file")"
-    cp -p "$1/$file" "$2/$file.new" && mv "$2/$file.new" "$2/$file"
-  done
+  local line file
+  while IFS= read -r line; do
+    case $line in
+      "Only in $2"*)
+        file=${line#Only in } file=${file/: //}
+        find "$file" \( -type f -o -type l \) -delete
+        ;;
+      "Only in $1"*)
+        file=${line#Only in } file=${file/: //}
+        cp -a "$file" "$2${file#"$1"}"
+        ;;
+      "Files $1/"*)
+        file=${line#"Files $1/"} file=${file%% and "$2"/*}
+        cp -p "$1/$file" "$2/$file.new" && mv "$2/$file.new" "$2/$file"
+        ;;
+      "File $1/"*)
+        # of another type by now
+        file=${line#"File $1/"} file=${file%% is a *}
+        rm -rf "${2:?}/$file" && cp -a "$1/$file" "$2/$file"
+        ;;
+    esac
+  done < <(diff -rq --no-dereference -x state "$1" "$2")
 }
 
 # what a line of a case may use besides
@@ -101,22 +115,23 @@ say() { # TEXT FILE: writes a message; of a failure the errno's words, and the s
   return 1
 }
 
-normal() {
+normal() { # [SED]: of $T/answer
   sed -e '/items served, /d; s/; mounted are .*/; mounted are …/; s/Trusted keys: .*/Trusted keys: …/' -e "s|$T|/T|g; s/$mine/MYKEY/g; s/$theirs/THEIRKEY/g" \
-    -e 's/20..-..-..T..:..:..Z/TIME/g' -e 's/[0-9a-f]\{8\}-[0-9a-f-]\{27\}/THREAD/g; s/[0-9a-f]\{16\}…/HASH…/g; s/\(File \"<string>\", \)line [0-9]*, in <module>/\1line N, in <module>/'
+    -e 's/20..-..-..T..:..:..Z/TIME/g' -e 's/[0-9a-f]\{8\}-[0-9a-f-]\{27\}/THREAD/g; s/[0-9a-f]\{16\}…/HASH…/g; s/\(File \"<string>\", \)line [0-9]*, in <module>/\1line N, in <module>/' \
+    ${1:+-e "$1"} "$T/answer"
 }
 
 run() { # COMMAND, in a shell of its own whose functions are these
-  (eval "$1") 2>&1 </dev/null | sed 's/^.*mistakes.sh: line [0-9]*: /bash: /' >"$T/answer"
-  status=${PIPESTATUS[0]}
+  (eval "$1") >"$T/answer" 2>&1 </dev/null
+  status=$?
+  answer=$(<"$T/answer")
+  [[ $answer != *"mistakes.sh: line "* ]] || sed -i 's/^.*mistakes.sh: line [0-9]*: /bash: /' "$T/answer"
 }
-
-remedy() { sed -n 's/.*mend with: //p' "$T/mistake.answer" | head -n 1; }
 
 typed=0
 type_remedy() {
-  local text
-  text=$(remedy)
+  local text=
+  [[ $'\n'$wrong != *'mend with: '* ]] || text=${wrong#*mend with: } text=${text%%$'\n'*}
   typed=$((typed + 1))
   [ -n "$text" ] || text='false # nothing is named'
   run "$text"
@@ -130,12 +145,12 @@ type_remedy() {
     echo "    ok"
   else
     echo "    fails [$status]: $text"
-    sed 's/^/    /' "$T/answer" | normal
+    normal 's/^/    /'
   fi
 }
 
 play() {
-  local line mistake=
+  local line mistake= wrong=
   while IFS= read -r line; do
     case $line in
       '    '*) continue ;;
@@ -152,8 +167,8 @@ play() {
         mistake=${line#$ }
         : >"$T/result" # each answer is one: the whole list takes longer than a test may be silent
         run "$mistake"
-        cp "$T/answer" "$T/mistake.answer"
-        normal <"$T/answer" | sed 's/^$/~/; s/^/    /; s/ *$//'
+        wrong=$answer
+        normal 's/^$/~/; s/^/    /; s/ *$//'
         echo "    [$status]"
         ;;
       '> type' | '> again')

@@ -130,7 +130,7 @@ before=$(descriptors)
 from=$(date +%s%N)
 timeout 600 "$PY" "$T/caller.py" "$M" "$CALLERS" "$ROUNDS" "$node" >"$T/mixed" 2>&1
 took=$((($(date +%s%N) - from) / 1000000))
-is "$CALLERS callers, $ROUNDS runs each, of mixed kinds, in $took ms" "$(cat "$T/mixed")" "all of $((CALLERS * ROUNDS))"
+is "$CALLERS callers, $ROUNDS runs each, of mixed kinds, in $took ms" "$(<"$T/mixed")" "all of $((CALLERS * ROUNDS))"
 back() { [ "$(descriptors)" -le $((before + 30)) ]; }
 is "descriptors are closed" "$(fx_wait 5 back && echo yes || echo "$before, now $(descriptors)")" yes
 fx_memory 250

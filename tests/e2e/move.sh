@@ -139,6 +139,6 @@ for call in openat:O_TMPFILE renameat2 linkat rename renameat unlinkat fsync fda
 done
 fresh
 strace -f -qq -o /dev/null -e trace=fsync -e inject=fsync:error=ENOSPC ryefs mv my/hello my/greet >"$T/said" 2>&1
-has "a full disk" "$(cat "$T/said")" "cannot write $items/tools/my/greet.py: No space left on device"
+has "a full disk" "$(<"$T/said")" "cannot write $items/tools/my/greet.py: No space left on device"
 is "nothing is half done" "$(ls "$items/tools/my") $(ryefs verify my/hello)" "hello.py ok       tool:my/hello"
 finish

@@ -52,7 +52,7 @@ for kind in $kinds; do
     [ "$kind" = directive ] && id=t/greet_$lang
     [ "$kind" = mcp ] || [ "$kind" = skill ] && id=$kind-$lang
     said=$(ryefs new "$kind" "$id" --lang "$lang" 2>"$T/remarks")
-    is "$kind $lang: is made, without a remark" "$? $(cat "$T/remarks")" "0 "
+    is "$kind $lang: is made, without a remark" "$? $(<"$T/remarks")" "0 "
     next=$(sed -n 's/^next: //p' <<<"$said")
     ref=$(sed -n 's/^signed \([^ ]*\): .*/\1/p' <<<"$said" | tail -n 1)
     made+="$kind $lang $ref"$'\n'
@@ -84,19 +84,19 @@ while read -r kind lang ref; do
   can_run "$lang" || continue
   at=$M/$(sed 's|^tool:|tools/|; s|^directive:|directives/|; s|^knowledge:|knowledge/|; s|^skill:|skills/|' <<<"$ref")
   case $kind in
-    directive) has "mount: $ref" "$(cat "$at.md?name=Ann")" "2. Greet Ann in a friendly tone" ;;
-    knowledge) has "mount: $ref" "$(cat "$at.md")" "What is to be known" ;;
-    skill) has "mount: $ref" "$(cat "$at/SKILL.md")" "# Skill markdown" "ryefs skill add skill-markdown" ;;
+    directive) has "mount: $ref" "$(<"$at.md?name=Ann")" "2. Greet Ann in a friendly tone" ;;
+    knowledge) has "mount: $ref" "$(<"$at.md")" "What is to be known" ;;
+    skill) has "mount: $ref" "$(<"$at/SKILL.md")" "# Skill markdown" "ryefs skill add skill-markdown" ;;
     *)
       ok "mount: $ref runs" bash -c 'echo "{\"name\": \"Ann\"}" >"$1/run"' - "$at"
-      has "mount: $ref answers" "$(cat "$at/output")" Ann
+      has "mount: $ref answers" "$(<"$at/output")" Ann
       ;;
   esac
 done <<<"$made"
 ryefs new -q tool t/late || bad "made beside a mount"
 ok "what is made beside a mount is there" until_true test -e "$M/tools/t/late/run"
 ok "it runs" bash -c 'echo "{\"name\": \"Eve\"}" >"$1/run"' - "$M/tools/t/late"
-is "it answers" "$(cat "$M/tools/t/late/output")" "Hello, Eve!"
+is "it answers" "$(<"$M/tools/t/late/output")" "Hello, Eve!"
 is "made from within the mount" "$(cd "$M/tools" && ryefs new tool t/inside | sed -n 's/^signed \([^:]*:[^:]*\).*/\1/p')" tool:t/inside
 umount_rye >/dev/null
 
@@ -110,7 +110,7 @@ mistake() { # STATUS SENTENCE COMMAND...: one line, and a remedy that works
   has "$*" "$(head -n 1 <<<"$text")" "$what"
   mend=$(sed -n 's/^mend with: //p' <<<"$text")
   is "$*: lines" "$(wc -l <<<"$text")" 2
-  (EDITOR=true eval "${mend:-false}" >"$T/mended" 2>&1 </dev/null) && good "$*: the remedy works" || bad "$*: the remedy works" "$mend" "$(cat "$T/mended")"
+  (EDITOR=true eval "${mend:-false}" >"$T/mended" 2>&1 </dev/null) && good "$*: the remedy works" || bad "$*: the remedy works" "$mend" "$(<"$T/mended")"
 }
 gone() { rm -rf .ai/tools/my .ai/skills/{a-b,hello,b*} .ai/directives/my .ai/knowledge/my .ai/tools/mcp/hello .ai/tools/mcp/servers/hello.yaml; }
 for case in \

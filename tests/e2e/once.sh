@@ -27,7 +27,7 @@ read_often() {
   for ((i = 0; i < 100; i++)); do cat "$M/$1" || return; done
 }
 
-like "doctor tells of unsigned configuration" "$(cat "$M/.ryefs/doctor")" \
+like "doctor tells of unsigned configuration" "$(<"$M/.ryefs/doctor")" \
   '^config/web/z.yaml: served, but unsigned: '
 is "100 reads of a tool" "$(cost read_often tools/vec/b2.py)" 0
 is "100 reads of a directive" "$(cost read_often directives/vec/b1.md)" 0

@@ -32,7 +32,7 @@ errno "nor write a source that anybody may write" EACCES as 65534 bash -c "echo 
 errno "nor make one in a directory that anybody may write" EACCES as 65534 touch "$A/knowledge/wide/new.md"
 errno "nor append" EACCES as 65534 bash -c "echo x >> '$A/tools/vec/open.sh'"
 errno "nor remove" EACCES as 65534 rm -f "$A/tools/vec/open.sh"
-is "nothing was written" "$(cat "$P/.ai/tools/vec/open.sh")" "echo x"
+is "nothing was written" "$(<"$P/.ai/tools/vec/open.sh")" "echo x"
 is "modes say so" "$(stat -c %a "$A/tools/vec/open.sh" "$A/knowledge/wide" | tr '\n' ' ')" "644 755 "
 ok "the owner writes" sh -c "echo y > '$A/tools/vec/open.sh'"
 errno "devices are not made by others" EACCES as 65534 mknod "$A/knowledge/wide/null" p

@@ -58,7 +58,7 @@ cat >"$T/says.json" <<'JSON'
 JSON
 beside model /usr/bin/python3 "$SRC/fake/provider_server.py" "$T/says.json" "$T/port" "$T/asked"
 until_true test -s "$T/port"
-instead 'export RYE_LOCAL_URL=http://127.0.0.1:8080' "export RYE_LOCAL_URL=http://127.0.0.1:$(cat "$T/port")"
+instead 'export RYE_LOCAL_URL=http://127.0.0.1:8080' "export RYE_LOCAL_URL=http://127.0.0.1:$(<"$T/port")"
 
 unset USER_SPACE RYE_SIGNING_KEY_DIR RYE_SYSTEM_SPACES
 cd "$here" || exit 1

@@ -59,7 +59,7 @@ is "a link quotes no name that a shell would expand" "$(why '$HOME')" ".why/ENOD
 is "nor one that cannot be seen" "$(why "$odd")" ".why/ENODATA: $unquoted"
 is "nor one that gives orders to who reads it" "$(why "$order")" ".why/ENODATA: $unquoted"
 is "nor a long one" "$(why "../$long")" ".why/ENODATA: $unquoted"
-is "verify neither" "$(cat "$M/knowledge/a b/$order/verify")" "$unquoted"
+is "verify neither" "$(<"$M/knowledge/a b/$order/verify")" "$unquoted"
 is "nor a path with it" "$(why "pipe $order")" ".why/EINVAL: it is a FIFO, wanted a regular file"
 is "a plain one is told" "$(why ../pipe)" ".why/EINVAL: pipe is a FIFO, wanted a regular file"
 has_it() { (cd "$P" && env USER_SPACE="$U" HOME="$U" "$RYEFS" verify --all --system "$S" 2>&1) | grep -qF "$1"; }

@@ -34,7 +34,7 @@ like 'a node is made' "$(rye node init "$NODE")" "^made node [0-9a-f]{16} in $NO
 like 'once' "$(rye node init "$NODE")" "^node [0-9a-f]{16} in $NODE"
 is 'its directory is its owner'"'"'s alone' "$(stat -c %a "$NODE" "$NODE/keys" | tr '\n' ' ')" '700 700 '
 status 'a remote is pinned after a yes alone' 5 "$RYEFS" remote add gpu "$URL" demo
-like 'which says how' "$(cat "$T/said")" 'mend with: ryefs remote add --yes gpu'
+like 'which says how' "$(<"$T/said")" 'mend with: ryefs remote add --yes gpu'
 not_ok 'nothing was pinned' test -e "$U/.ai/config/remotes/gpu.toml"
 like 'pinned, and not known there yet' "$(rye remote add --yes gpu "$URL" demo)" \
   "gpu does not know your key $FP; its owner says: ryefs node admit --dir $NODE $FP"
@@ -85,7 +85,7 @@ other=$(jq -r .fp "$T/other/card.json") node=$(jq -r .fp "$NODE/card.json")
 way "exec '$RYEFS' node --stdio '$T/other'"
 is 'another key' "$(code gpu)" key_changed
 status 'is refused' 4 "$RYEFS" remote status gpu
-like 'both are named' "$(cat "$T/said")" "gpu shows key $other, pinned is $node; if that is right: ryefs remote add --again gpu"
+like 'both are named' "$(<"$T/said")" "gpu shows key $other, pinned is $node; if that is right: ryefs remote add --again gpu"
 is 'an add alone does not pin it' "$(rye remote add --yes gpu | grep -c 'pinned is')" 1
 like 'the sentence does' "$(rye remote add --again --yes gpu)" 'gpu is pinned'
 is 'then the other one is it' "$(rye remote list --json | jq -r '.[0].key')" "$other"
@@ -102,13 +102,13 @@ like 'is told' "$(rye remote status gpu)" "gpu is at command:/bin/touch $T/touch
 not_ok 'and not tried' test -e "$T/touched"
 rm "$P/.ai/config/remotes/remotes.yaml"
 status 'no such name' 2 "$RYEFS" remote status nothing
-like 'which are there' "$(cat "$T/said")" "No remote 'nothing'; there are: gpu"
+like 'which are there' "$(<"$T/said")" "No remote 'nothing'; there are: gpu"
 for name in .. a/b remotes '' "$(printf 'x%.0s' {1..65})"; do
   status "no name: $name" 2 "$RYEFS" remote add --yes "$name" "$URL"
 done
 status 'no address' 2 "$RYEFS" remote add --yes box ftp://box
 printf 'not a frame at all' | timeout 20 "$RYEFS" node --stdio "$NODE" >/dev/null 2>"$T/said"
-like 'a node that is told nonsense ends' "$(cat "$T/said")" 'ryefs node: .*'
+like 'a node that is told nonsense ends' "$(<"$T/said")" 'ryefs node: .*'
 way 'exec sleep 60'
 before=$(date +%s)
 is 'one that says nothing' "$(code gpu)" unreachable
@@ -155,7 +155,7 @@ status 'twice' 3 "$RYEFS" remote rm gpu
 if [ -x /usr/sbin/sshd ] && command -v ssh ssh-keygen >/dev/null; then
   ssh-keygen -q -t ed25519 -N '' -f "$T/host_key"
   ssh-keygen -q -t ed25519 -N '' -f "$T/user_key"
-  printf 'restrict,command="%s node --stdio --as %s %s" %s\n' "$RYEFS" "$FP" "$NODE" "$(cat "$T/user_key.pub")" >"$T/authorized"
+  printf 'restrict,command="%s node --stdio --as %s %s" %s\n' "$RYEFS" "$FP" "$NODE" "$(<"$T/user_key.pub")" >"$T/authorized"
   [ "$(id -u)" = 0 ] && mkdir -p -m 755 /run/sshd
   port=$((20000 + $$ % 20000))
   cat >"$T/sshd_config" <<CONF
@@ -171,7 +171,7 @@ PasswordAuthentication no
 CONF
   beside sshd /usr/sbin/sshd -D -e -f "$T/sshd_config"
   printf 'IdentityFile %s\nIdentitiesOnly yes\nUserKnownHostsFile %s\n' "$T/user_key" "$T/known_hosts" >"$T/ssh_config"
-  printf '[127.0.0.1]:%s %s\n' "$port" "$(cat "$T/host_key.pub")" >"$T/known_hosts"
+  printf '[127.0.0.1]:%s %s\n' "$port" "$(<"$T/host_key.pub")" >"$T/known_hosts"
   printf '#!/bin/sh\nexec %s -F %s "$@"\n' "$(command -v ssh)" "$T/ssh_config" >"$T/bin/ssh"
   chmod 755 "$T/bin/ssh"
   export PATH="$T/bin:$PATH"

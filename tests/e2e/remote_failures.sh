@@ -86,7 +86,7 @@ is '29: a run here does not' "$(converse "$M/tools/note/run" | jq -r .data.stdou
 ok 'nor what is looked at' test -d "$M/remotes/gpu/threads"
 ok 'and it waits still' kill -0 "$silent"
 wait "$silent"
-like 'it is told within 20 s' "$(cat "$T/silent")" '^EHOSTUNREACH gpu: nothing was heard within 20 s'
+like 'it is told within 20 s' "$(<"$T/silent")" '^EHOSTUNREACH gpu: nothing was heard within 20 s'
 there node
 
 # --- an item of somebody else's ---
@@ -125,11 +125,11 @@ worker=$(pgrep -f "node-work $T/node")
 kill -STOP "$worker"
 beside second "$RYEFS" node-work "$T/node" 0
 wait "$lost"
-like 'a run that is lost: EIO' "$(cat "$T/lost")" '^EIO gpu: the worker has not been heard since .*; what the tool did until then is not known; it was not started again$'
+like 'a run that is lost: EIO' "$(<"$T/lost")" '^EIO gpu: the worker has not been heard since .*; what the tool did until then is not known; it was not started again$'
 kill -KILL "$worker"
 id=$(ls -t "$P/.ai/state/remotes/gpu/outbox" | head -n 1)
 row 'a lost one is forgotten' OK '' remotes/gpu/ctl "forget $id"
 row 'once' ENOENT 'gpu: no order .* was sent from here' remotes/gpu/ctl "forget $id"
 errno 'a copy is no push' EROFS cp /etc/hostname "$M/remotes/gpu/file"
-like 'and says what is' "$(cat "$M/.ryefs/errors")" 'a copy is no push: .* write \{\} to'
+like 'and says what is' "$(<"$M/.ryefs/errors")" 'a copy is no push: .* write \{\} to'
 finish

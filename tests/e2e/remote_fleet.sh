@@ -51,7 +51,7 @@ NODE=$OTHER work
 there=$BESIDE
 id=$(order mark '{"n":1}' 1 label=a100)
 ok "an order with a label is run" until_true state_is "$id" "done completed"
-is "by the machine that has it" "$(cat "$OTHER/work/projects/$FP/demo/effects")" '{"n": 0}'
+is "by the machine that has it" "$(<"$OTHER/work/projects/$FP/demo/effects")" '{"n": 0}'
 id=$(order mark '{"n":1}' 1 label=none)
 ids=
 for _ in 1 2 3 4; do ids="$ids $(order mark '{"n":1}')"; done

@@ -42,10 +42,10 @@ for ((i = 0; i < CUTS; i++)); do
   until_true more_than "$at"
 done
 is 'connections were killed' "$cuts" "$CUTS"
-is 'it has ended well' "$(cat "$M/state/threads/$id/wait")" completed
+is 'it has ended well' "$(<"$M/state/threads/$id/wait")" completed
 is 'every byte came once, in order' "$(sha256sum <"$live")" \
   "$(for i in $(seq 1 300); do echo "line $i: $(printf "%0${WIDE}d" "$i")"; done | sha256sum)"
-is 'and it was begun once' "$(cat "$P/.ai/state/threads/$id/changes/begun")" begun
+is 'and it was begun once' "$(<"$P/.ai/state/threads/$id/changes/begun")" begun
 
 # --- 14: one order, sent often ---
 KEY=$(find "$U" -name private_key.pem | head -n 1)
@@ -75,7 +75,7 @@ ok 'it ends' until_true ended
 send_often
 is 'then 50 answers are equal' "$(cat "$T"/sent[1-5] | uniq -c | awk '{ print $1 }')" 50
 is 'with one receipt' "$(jq -r '.receipt | fromjson | .receipt.status' "$T/sent1" | uniq)" completed
-is 'it ran once' "$(cat "$there/notes")" noted
+is 'it ran once' "$(<"$there/notes")" noted
 ask sign tool:note "$sha" "$(basename "$P")" '{"other":1}' 1 "id=$order" >"$T/other"
 has 'another order has not its id' "$(ask send "$RYEFS" "$T/other" 1 2>&1)" "another order has the id $order"
 head -c 400 "$T/order" >"$T/torn"

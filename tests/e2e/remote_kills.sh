@@ -50,7 +50,7 @@ killing() {
 	until_true gone "$BESIDE"
 	ask post "$T/$board-orders" > /dev/null
 	ok "$board: every order has ended" ends "$orders"
-	echo "# $board, $how: $(cat "$T/tally"), $kills kills of workers, $databases of the database, $clients of the client"
+	echo "# $board, $how: $(<"$T/tally"), $kills kills of workers, $databases of the database, $clients of the client"
 	kill "${workers[@]}"
 	is "$board: none of them is without its end" "$(($(number done) + $(number lost)))" "$orders"
 	is "$board: no more are lost than were killed" "$(($(number lost) <= kills + 4 * databases))" 1

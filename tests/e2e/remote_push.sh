@@ -127,7 +127,7 @@ for ((i = 0; i < ${RYE_ROUNDS:-3}; i++)); do
   pushes=$!
   push_said=$(rye remote push --json --force gpu)
   wait "$pushes"
-  for said in "$push_said" "$(cat "$T/one")"; do
+  for said in "$push_said" "$(<"$T/one")"; do
     case $said in
       *'"number"'*) done=$((done + 1)) ;;
       *'you had number'*) stale=$((stale + 1)) ;;

@@ -84,17 +84,17 @@ has 'the run fails' "$(error "$reply")" 'box is not pinned' 'ryefs remote add bo
 id=$(jq -r .thread_id <<<"$reply")
 like 'it is a thread' "$id" '^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-'
 is 'that has ended' "$(cat "$M/state/threads/$id/status" "$M/state/threads/$id/wait" | xargs)" 'error error'
-like 'with its reason' "$(cat "$M/state/threads/$id/error")" '^box is not pinned'
+like 'with its reason' "$(<"$M/state/threads/$id/error")" '^box is not pinned'
 is 'its reply says where' "$(jq -c '[.remote,.execution_mode]' <<<"$reply")" '["box","remote"]'
 is 'no order of it is kept' "$(ls "$M/remotes/box/threads")" ''
 reply=$(converse "$M/remotes/box/tools/note/async")
 id=$(jq -r .thread_id <<<"$reply")
 is 'async answers at once' "$(jq -c '[.status,.async,.remote]' <<<"$reply")" '["running",true,"box"]'
-is 'and ends as it does' "$(cat "$M/state/threads/$id/wait")" error
+is 'and ends as it does' "$(<"$M/state/threads/$id/wait")" error
 mkdir -p "$P/.ai/state/remotes/box/outbox"
 echo '{}' >"$P/.ai/state/remotes/box/outbox/$id"
 is 'what an order lies of is a thread of the remote' "$(readlink "$M/remotes/box/threads/$id")" "../../../state/threads/$id"
-is 'and leads to it' "$(cat "$M/remotes/box/threads/$id/status")" error
+is 'and leads to it' "$(<"$M/remotes/box/threads/$id/status")" error
 echo delete >"$M/state/threads/$id/ctl"
 is 'a deleted one is none' "$(ls "$M/remotes/box/threads")" ''
 like 'a directive, too' "$(error "$(converse "$M/remotes/box/directives/hello/fork")")" '^box is not pinned'
@@ -111,7 +111,7 @@ ok 'and does' "$RYEFS" node admit --dir "$T/node" "$(ls "$T/node/asked" | sed 's
 mv "$T/node" "$T/gone"
 like 'one that is gone' "$(error "$(execute '{"item_id":"tool:note","target":"remote:node"}')")" '^node.*; the order was not sent$'
 errno 'the errno of the write' EHOSTUNREACH bash -c "echo '{}' >'$M/remotes/node/tools/note/run'"
-like 'its status says so' "$(cat "$M/remotes/node/status")" '^unreachable, tried [0-9]+ s ago: node'
+like 'its status says so' "$(<"$M/remotes/node/status")" '^unreachable, tried [0-9]+ s ago: node'
 not_ok 'nothing has run here, still' test -e "$P/notes"
 
 # --- one that works: the project is sent there, the door starts a worker ---
@@ -126,13 +126,13 @@ reply=$(execute '{"item_id":"tool:note","target":"remote:node"}')
 is 'a run there ends here' "$(jq -c '[.status,.remote,.execution_mode,.data.stdout]' <<<"$reply")" '["success","node","remote","here\n"]'
 id=$(jq -r .thread_id <<<"$reply")
 changes=$P/.ai/state/threads/$id/changes
-is 'it ran there' "$(cat "$changes/notes")" noted
+is 'it ran there' "$(<"$changes/notes")" noted
 not_ok 'and not here' test -e "$P/notes"
 is 'what it made is all that came back' "$(ls -A "$changes")" notes
 is 'and is listed' "$(jq -c '[[.changed[]|[.path,.size,.mode,.was]],.removed]' "$changes.json")" '[[["notes",6,"644",null]],[]]'
 is 'its files are those of a thread' "$(cat "$M/state/threads/$id/status" "$M/state/threads/$id/live" | xargs)" 'completed here'
 is 'its receipt is kept' "$(jq -r .receipt.status "$M/state/threads/$id/receipt.json")" completed
-has 'and says where it ran' "$(cat "$M/state/threads/$id/remote")" 'node done, heard'
+has 'and says where it ran' "$(<"$M/state/threads/$id/remote")" 'node done, heard'
 has 'from the command line' "$(cli tool:note --target remote:node)" here
 is 'and nothing but what it says' "$(cli tool:rye/bash/bash --target remote:node command='echo from there')" 'from there'
 is 'its directory there is gone' "$(ls "$T/node/work/runs")" ''
@@ -154,7 +154,7 @@ is 'a run that changes more' "$(jq -c '[[.changed[]|[.path,.mode]],[.removed[].p
 is 'its files came back' "$(cd "$changes" && find . -type f | sort | xargs)" './data/edited ./out/big ./out/deep/made'
 is 'byte for byte' "$(cd "$changes" && sha256sum out/big)" "$(jq -r .data.stdout <<<"$reply" | head -n 1)"
 ok 'with their modes' test -x "$changes/out/deep/made"
-is 'the mount shows them' "$(cat "$M/state/threads/$id/changes/data/edited")" new
+is 'the mount shows them' "$(<"$M/state/threads/$id/changes/data/edited")" new
 is 'as a tree' "$(cd "$M/state/threads/$id/changes" && find . -type f | sort | xargs)" './data/edited ./out/big ./out/deep/made'
 rm -rf "$changes"
 ok 'they come again' "$RYEFS" remote pull node "$id" --project "$P" --user "$U" --system "$S"
@@ -181,10 +181,10 @@ reply=$(converse "$M/remotes/node/tools/long/async")
 id=$(jq -r .thread_id <<<"$reply")
 is 'async answers at once' "$(jq -c '[.status,.async,.remote]' <<<"$reply")" '["running",true,"node"]'
 ok 'what it prints comes here' until_true grep -q begun "$M/state/threads/$id/live"
-like 'it is running there' "$(cat "$M/state/threads/$id/remote")" '^node running, heard'
+like 'it is running there' "$(<"$M/state/threads/$id/remote")" '^node running, heard'
 echo cancel >"$M/state/threads/$id/ctl"
-is 'it is cancelled there' "$(cat "$M/state/threads/$id/wait")" cancelled
-is 'and was begun once' "$(cat "$P/.ai/state/threads/$id/changes/longs")" begun
+is 'it is cancelled there' "$(<"$M/state/threads/$id/wait")" cancelled
+is 'and was begun once' "$(<"$P/.ai/state/threads/$id/changes/longs")" begun
 
 # --- push and ctl of a mount; nothing but a write connects ---
 is 'push says what was sent' "$(converse "$M/remotes/node/push" | jq -c '[.status,.remote,.project,(.manifest|length),(.files>3),.new_blobs,[.refused[].path]]')" \

@@ -49,21 +49,21 @@ there=$(jq -r .thread_id <<<"$reply")
 is 'its files are those of a thread here, name by name' "$(names "$there")" "$(names "$here")"
 is 'so are its outputs' "$(ls "$threads/$there/outputs" "$threads/$there/turns" "$threads/$there/tools")" \
   "$(ls "$threads/$here/outputs" "$threads/$here/turns" "$threads/$here/tools" | sed "s,$here,$there,")"
-is 'its records are what it wrote' "$(cat "$threads/$there/integrity")" 'ok 2 checkpoints'
+is 'its records are what it wrote' "$(<"$threads/$there/integrity")" 'ok 2 checkpoints'
 story=$P/.ai/state/threads/$there/transcript.jsonl
 cp "$story" "$T/story"
 sed -i 's/I look/I l0ok/' "$story"
-like 'a changed byte shows' "$(cat "$threads/$there/integrity")" '^bad: Content hash mismatch'
+like 'a changed byte shows' "$(<"$threads/$there/integrity")" '^bad: Content hash mismatch'
 cp "$T/story" "$story"
 sed -i 's/"remote":"node"/"remote":"n0de"/' "$P/.ai/state/threads/$there/.vouched.json"
-like 'and so does who vouches for them' "$(cat "$threads/$there/integrity")" '^bad: Untrusted key'
+like 'and so does who vouches for them' "$(<"$threads/$there/integrity")" '^bad: Untrusted key'
 sed -i 's/"remote":"n0de"/"remote":"node"/' "$P/.ai/state/threads/$there/.vouched.json"
 
 # --- gone on with there ---
 next=$(run threads resume "$there" 'And Bob.' -q)
 is 'it is gone on with' "$(run threads wait "$next" | tail -n 1)" completed
 is 'there' "$(cut -d' ' -f1 "$threads/$next/remote")" node
-is 'by what was said before' "$(cat "$threads/$next/outputs/greeting")" 'Good day, Bob.'
+is 'by what was said before' "$(<"$threads/$next/outputs/greeting")" 'Good day, Bob.'
 is 'the old one says so' "$(cat "$threads/$there/status" "$threads/$next/integrity" | xargs)" 'continued ok 1 checkpoint'
 
 # --- said to it ---
@@ -74,8 +74,8 @@ is 'a limit is heard there' "$(run threads limit "$id" turns=9 2>&1)" ''
 like 'one that is none is refused by the runner there' "$(run threads limit "$id" bananas=9)" 'bananas'
 like 'it hands over to no other' "$(run threads handoff "$id")" 'elsewhere hands over to no other'
 is 'something is said' "$(run threads say "$id" 'Hurry.')" ''
-kill "$(cat "$T/naps")"
-is 'it ends' "$(cat "$threads/$id/wait")" completed
+kill "$(<"$T/naps")"
+is 'it ends' "$(<"$threads/$id/wait")" completed
 has 'and has heard it' "$(jq -r '.payload.text // empty' "$P/.ai/state/threads/$id/transcript.jsonl")" 'Hurry.'
 is 'with its other limit' "$(grep turns "$threads/$id/limits")" 'turns 2 9'
 
@@ -89,16 +89,16 @@ id=$(jq -r .thread_id <<<"$(fork_async hello '{"who":"long","target":"remote:nod
 ok 'one naps' until_true asleep
 on_board "UPDATE run SET state = 'lost', ended = 1, lease = 1 WHERE id = '$id'"
 # as when its worker was not heard for 15 min, and goes on all the same
-is 'one whose worker is not heard is lost' "$(cat "$threads/$id/wait")" error
-like 'and says so' "$(cat "$threads/$id/error")" 'the worker has not been heard since .*; it was not started again'
+is 'one whose worker is not heard is lost' "$(<"$threads/$id/wait")" error
+like 'and says so' "$(<"$threads/$id/error")" 'the worker has not been heard since .*; it was not started again'
 held() { row budget_ledger "SELECT status FROM budget_ledger WHERE thread_id = '$id'"; }
 is 'its money stays held' "$(held)" active
-kill "$(cat "$T/naps")"
+kill "$(<"$T/naps")"
 late() { [ "$(on_board "SELECT late IS NOT NULL FROM run WHERE id = '$id'")" = 1 ]; }
 ok 'its result comes after all' until_true late
 like 'the remote is there' "$(run remote status)" 'node: reachable'
 is 'then it is kept' "$(jq -r .receipt.status "$threads/$id/late.json")" completed
-is 'and changes nothing' "$(cat "$threads/$id/status")" error
+is 'and changes nothing' "$(<"$threads/$id/status")" error
 ok 'it is forgotten' bash -c "echo forget >'$threads/$id/ctl'"
 is 'and holds no money any more' "$(held)" error
 like 'once' "$(run threads forget "$id")" 'none that was lost elsewhere'
@@ -116,7 +116,7 @@ is 'they never held more than there was' \
 id=$(jq -r .thread_id <<<"$(fork_async hello '{"who":"long","target":"remote:node"}')")
 ok 'another naps' until_true asleep
 echo kill >"$threads/$id/ctl"
-is 'it is killed' "$(cat "$threads/$id/wait")" killed
+is 'it is killed' "$(<"$threads/$id/wait")" killed
 awake() { ! asleep; }
 ok 'and all that it had started is gone' until_true awake
 is 'nothing of it runs there' "$(ps -eo args | grep -c "thread-run.*[r]emote_thread")" 0

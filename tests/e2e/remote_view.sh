@@ -27,7 +27,7 @@ fx_sign "$P" config:remotes/remotes
 is 'they are listed' "$(ls "$R" | xargs)" 'box lab'
 is 'remotes is, too' "$(ls "$M" | grep -c '^remotes$')" 1
 is 'a remote is a directory of facts' "$(ls "$R/box" | xargs)" 'ctl foreign info.json push status threads'
-like 'one that is not pinned says so' "$(cat "$R/box/status")" '^unpinned: '
+like 'one that is not pinned says so' "$(<"$R/box/status")" '^unpinned: '
 is 'its configuration' "$(jq -c '[.name,.project_path,.secrets]' "$R/box/info.json")" '["box","demo",["TOKEN"]]'
 not_ok 'what is not there is not' test -e "$R/box/none"
 not_ok 'nor another remote' test -e "$R/gpu"
@@ -58,7 +58,7 @@ grep -r nothing "$M/remotes" >/dev/null 2>&1
 find "$M/remotes" >/dev/null
 not_ok 'no connection for ls, grep and find' test -e "$T/connected"
 errno 'cp is no push' EROFS cp /etc/hostname "$R/box/file"
-like 'and says so' "$(cat "$M/.ryefs/errors")" 'a copy is no push'
+like 'and says so' "$(<"$M/.ryefs/errors")" 'a copy is no push'
 not_ok 'a name that is none' test -e "$R/..x"
 
 # --- and none again ---

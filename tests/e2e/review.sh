@@ -47,13 +47,13 @@ SH
 chmod +x "$P/.git/hooks/pre-commit"
 git commit -qm 'not signed' >"$T/said" 2>&1
 is "a hook stops it" "$? $(git log -1 --format=%s)" "1 signed now"
-has "and says why" "$(cat "$T/said")" "refused  knowledge:my/b" "mend with: ryefs sign knowledge:my/b"
+has "and says why" "$(<"$T/said")" "refused  knowledge:my/b" "mend with: ryefs sign knowledge:my/b"
 ryefs sign -q my/b && git add -A
 ok "signed, it is committed" git commit -qm 'signed'
 
 # the hook that init writes: verified is what lies there, so that has to be what is staged
 ryefs init -q --hooks
-has "a hook that is there stays" "$(cat "$P/.git/hooks/pre-commit")" "cd sub && exec"
+has "a hook that is there stays" "$(<"$P/.git/hooks/pre-commit")" "cd sub && exec"
 rm "$P/.git/hooks/pre-commit"
 is "init writes one" "$(ryefs init --json --hooks | jq -c .made) $(ls "$P/.git/hooks/pre-commit")" \
   "[\"../.git/hooks/pre-commit\"] $P/.git/hooks/pre-commit"
@@ -62,7 +62,7 @@ git commit -qm 'not signed' >"$T/said" 2>&1
 is "it stops what is not signed" "$? $(git log -1 --format=%s)" "1 signed"
 ryefs sign -q my/b
 git commit -qm 'signed since' >"$T/said" 2>&1
-has "and what was signed only after it was staged" "$? $(cat "$T/said")" "1 ryefs: staged" "mend with: git add -u :/"
+has "and what was signed only after it was staged" "$? $(<"$T/said")" "1 ryefs: staged" "mend with: git add -u :/"
 ok "the remedy" git add -u :/
 ok "mends it" git commit -qm 'hooked'
 rm "$P/.git/hooks/pre-commit"

@@ -76,7 +76,7 @@ fi
 with "$MAY" Y mount_rye io_uring jobs=2
 scanned
 is "it is used" "$(told)" on
-is "and the parameter is as it was" "$(cat "$MAY")" "$WAS"
+is "and the parameter is as it was" "$(<"$MAY")" "$WAS"
 ok "each processor's queue answers" asks ls -R "$M/tools"
 lacks "doctor has nothing to say of it" "$(cd "$P" && "$RYEFS" doctor 2>&1)" io_uring
 like "a run of one starts where the daemon may" "$(converse "$M/tools/t/where/run")" "$(jq -cn --argjson n "$(nproc)" '[range($n)]')"

@@ -39,7 +39,7 @@ JSON
 MODEL=$!
 disown
 until_true test -s "$T/port"
-export RYE_LOCAL_URL=http://127.0.0.1:$(cat "$T/port")
+export RYE_LOCAL_URL=http://127.0.0.1:$(<"$T/port")
 script "with a model server in the environment" --no-fuse
 unset RYE_LOCAL_URL
 kill "$MODEL"

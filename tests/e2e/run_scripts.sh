@@ -52,7 +52,7 @@ has "and chooses no interpreter where it is read" "$(cat "$M/tools/s/open/output
   'no signed first line says what runs it'
 if need awk; then
   echo '{"text":"oo"}' >"$M/tools/s/count/run"
-  is "by its file" "$(cat "$M/tools/s/count/output")" 2
+  is "by its file" "$(<"$M/tools/s/count/output")" 2
   sed -i 's/gsub/sub/' "$P/.ai/tools/s/count.awk"
   not_ok "a changed one does not run" sh -c 'echo "{\"text\":\"oo\"}" >"$0"' "$M/tools/s/count/run"
 fi

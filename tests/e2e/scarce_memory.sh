@@ -47,11 +47,11 @@ PY
 timeout 60 bash -c 'echo "{\"command\":\"echo ran\"}" >"$1"' - "$M/tools/rye/bash/run" 2>/dev/null
 like "a run, or a sentence" "$(cat "$M/tools/rye/bash/output" 2>&1)" '^(ran|out of memory.*|.*Cannot allocate memory)$'
 said=$(timeout 60 ls "$M/search/needle text" 2>"$T/why" | wc -l)
-like "a search is whole or refused" "$said $(cat "$T/why")" "^$all \$|^0 .*(Input/output error|Cannot allocate memory)"
+like "a search is whole or refused" "$said $(<"$T/why")" "^$all \$|^0 .*(Input/output error|Cannot allocate memory)"
 like "it goes on" "$(stat -c %F "$M/.ryefs/version" 2>&1)" '^(regular.* file|.*Cannot allocate memory)$'
 prlimit --pid "$pid" --data=unlimited:unlimited
 is "with memory it is read" "$(items)" "$(every)"
 echo '{"command":"echo ran"}' >"$M/tools/rye/bash/run"
-is "a run" "$(cat "$M/tools/rye/bash/output")" ran
+is "a run" "$(<"$M/tools/rye/bash/output")" ran
 is "and found" "$(found)" "$all"
 finish

@@ -40,7 +40,7 @@ unset 'asked[4]'
 ok "who is interrupted does not wait for it" all_ask
 rm "$SLOW"
 wait "${asked[@]}"
-is "what is found in the end" "$(wc -l <"$T/hits-alpha") $(cat "$T/hits-needle-4999") $(wc -l <"$T/hits-beta")" \
+is "what is found in the end" "$(wc -l <"$T/hits-alpha") $(<"$T/hits-needle-4999") $(wc -l <"$T/hits-beta")" \
   "5 01-knowledge:many:item-04999 0"
 ok "a hit is a link to it" grep -q needle-4999 "$M/search/needle-4999/01-knowledge:many:item-04999"
 
@@ -61,7 +61,7 @@ sleep 0.05 # it has begun
 kill -TERM "${asked[0]}"
 wait "${asked[0]}"
 rm "$SLOW"
-is "a search that was given up finds nothing" "$(cat "$T/hits-alpha")" ""
+is "a search that was given up finds nothing" "$(<"$T/hits-alpha")" ""
 is "the next one finds all" "$(ls "$M/search/alpha" | wc -l)" 5
 ask gamma
 ok "a mount with a search under way ends" umount_rye

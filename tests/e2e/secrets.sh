@@ -11,7 +11,7 @@ D=$U/.ai/secrets
 beside server "$PY" "$E2E/http_server.py" "$T/port"
 SERVER=$BESIDE
 until_true test -s "$T/port"
-URL=http://127.0.0.1:$(cat "$T/port")
+URL=http://127.0.0.1:$(<"$T/port")
 
 secret() { "$RYEFS" secret "$@" --project "$P"; }
 keep() { printf %s "$2" | secret set "$1" >/dev/null; }
@@ -46,7 +46,7 @@ fx_sign "$P" --all
 # ---- the verb ----
 
 printf 'sesame one\n' | secret set SEC_ONE >"$T/said" 2>&1
-is "a value comes from standard input" "$(cat "$T/said")" "SEC_ONE is kept"
+is "a value comes from standard input" "$(<"$T/said")" "SEC_ONE is kept"
 is "modes are the owner's alone" "$(cd "$D" && stat -c %a . -- * | tr '\n' ' ')" "700 600 600 "
 keep SEC_TWO 'sesame two'
 like "names and dates are listed" "$(secret list)" '^SEC_ONE +20..-..-..T..:..:..Z$'
@@ -55,10 +55,10 @@ is "as JSON, too" "$(secret list --json | jq -c 'map(.name)')" '["SEC_ONE","SEC_
 lacks "the file shows none" "$(cat "$D"/*)" sesame
 secret set SEC_THREE 'sesame three' >"$T/said" 2>&1
 is "a value as an argument is a wrong call" $? 2
-has "it says why" "$(cat "$T/said")" "no argument" "ryefs secret set SEC_THREE"
-lacks "and does not repeat it" "$(cat "$T/said")" sesame
+has "it says why" "$(<"$T/said")" "no argument" "ryefs secret set SEC_THREE"
+lacks "and does not repeat it" "$(<"$T/said")" sesame
 secret set 'SEC_THREE=sesame' >"$T/said" 2>&1 </dev/null
-lacks "nor one behind the name" "$(cat "$T/said")" sesame
+lacks "nor one behind the name" "$(<"$T/said")" sesame
 for name in PATH LD_PRELOAD RYE_RUN PYTHONPATH HOME 1A a-b ''; do
   fails "no secret is called \"$name\"" env RYEFS="$RYEFS" bash -c 'echo x | "$RYEFS" secret set "$1"' - "$name"
 done
@@ -125,9 +125,9 @@ not_ok "the mount shows none" test -e "$M/spaces/user/secrets"
 not_ok "not even by name" cat "$M/spaces/user/secrets/store.enc"
 fails "and makes none" mkdir "$M/spaces/user/secrets"
 run quiet '{"trace":true}' >"$T/traced"
-has "a traced run was given it" "$(cat "$T/traced")" given
+has "a traced run was given it" "$(<"$T/traced")" given
 run lost '{"trace":true}' >"$T/lost"
-has "a request that found no server" "$(cat "$T/lost")" '"error"'
+has "a request that found no server" "$(<"$T/lost")" '"error"'
 "$RYEFS" execute tool:t/lost --trace --project "$P" >"$T/executed" 2>&1
 "$RYEFS" execute tool:t/quiet --dry-run --trace --json --project "$P" >>"$T/executed" 2>&1
 for id in quiet lost; do
@@ -141,7 +141,7 @@ is "no view, trace, error or log tells it" "$(grep -l sesame "$T"/traced "$T"/lo
 ok "it is given to a program" until_true naps 2
 is "no command line has it" "$(cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\0' '\n' | grep -c '^sesame new')" 0
 wait $!
-is "of a program that was given it" "$(cat "$T/napped")" given
+is "of a program that was given it" "$(<"$T/napped")" given
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
   chmod 755 "$T" "$U"
   fails "another user reads none" setpriv --reuid=65534 --regid=65534 --clear-groups cat "$D/store.enc"
@@ -164,19 +164,19 @@ is "values, too" "$("$RYEFS" execute tool:t/list --project "$P" --output)" "$(pr
 
 
 # At some moment the store is there and cannot be read: a link to itself is as good as a bad disk.
-old=$(cat "$U/.ai/config/keys/signing/private_key.pem")
+old=$(<"$U/.ai/config/keys/signing/private_key.pem")
 mv "$D/store.enc" "$T/kept"
 ln -s store.enc "$D/store.enc"
 "$RYEFS" keygen --force --project "$P" >"$T/said" 2>&1
-is "a store that cannot be read: no new key" "$? $(cat "$U/.ai/config/keys/signing/private_key.pem")" "1 $old"
-has "says why, and what does without" "$(cat "$T/said")" 'the secrets cannot be opened now' store.enc --forget-secrets
+is "a store that cannot be read: no new key" "$? $(<"$U/.ai/config/keys/signing/private_key.pem")" "1 $old"
+has "says why, and what does without" "$(<"$T/said")" 'the secrets cannot be opened now' store.enc --forget-secrets
 not_ok "nor is it taken for none" bash -c 'echo x | "$1" secret set SEC_THREE --project "$2"' - "$RYEFS" "$P"
 rm "$D/store.enc"
 mv "$T/kept" "$D/store.enc"
 mv "$D" "$T/aside"
 ln -s secrets "$D"
 not_ok "a directory that cannot be read: none either" "$RYEFS" keygen --force --project "$P"
-is "the key is the old one" "$(cat "$U/.ai/config/keys/signing/private_key.pem")" "$old"
+is "the key is the old one" "$(<"$U/.ai/config/keys/signing/private_key.pem")" "$old"
 rm "$D"
 mv "$T/aside" "$D"
 is "and all secrets are there" "$(secret list --json | jq -c 'map(.name)')" '["SEC_ONE","SEC_TWO"]'

@@ -29,7 +29,7 @@ for what in escape nowhere loop fifo; do
   ok "$what: ls says why" sh -c "ls -l '$view' | grep -q '\.why/'"
   for how in execute fetch; do
     not_ok "$what: $how by name is refused, too" by_name $how
-    like "$what: $how names the file and its fault" "$(cat "$M/$how")" "project/.ai/knowledge/vec/b3.md"
+    like "$what: $how names the file and its fault" "$(<"$M/$how")" "project/.ai/knowledge/vec/b3.md"
     not_ok "$what: so does the verb $how" by_verb $how
   done
   rm "$upper"

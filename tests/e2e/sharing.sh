@@ -64,16 +64,16 @@ like "ls -l shows who signed, and the command" "$(bob ls -l mnt/directives/sampl
 line=$(bob readlink mnt/directives/sample/welcome.md | sed 's/.*mend with: //')
 bob $line >"$T/said" 2>&1 </dev/null
 is "without a terminal the command is refused" $? 5
-like "it says why" "$(cat "$T/said")" "standard input is not a terminal"
-like "and how" "$(cat "$T/said")" "^mend with: ryefs trust --yes $FP\$"
+like "it says why" "$(<"$T/said")" "standard input is not a terminal"
+like "and how" "$(<"$T/said")" "^mend with: ryefs trust --yes $FP\$"
 typed n "$line" >"$T/said"
 is "no is no" $? 5
 is "and leaves nothing" "$(ls "$T/bob/.ai/config/keys/trusted" 2>/dev/null)" ""
 errno "the item is refused still" EACCES bob cat mnt/directives/sample/welcome.md
 typed y "$line" >"$T/said"
 is "typed as it is shown, with a yes, it works" $? 0
-like "it has shown the owner" "$(cat "$T/said")" "^owner  $(id -un), as the file says\$"
-like "and the file" "$(cat "$T/said")" "^file   $T/copy/\.ai/config/keys/trusted/$FP\.toml \(project space\)\$"
+like "it has shown the owner" "$(<"$T/said")" "^owner  $(id -un), as the file says\$"
+like "and the file" "$(<"$T/said")" "^file   $T/copy/\.ai/config/keys/trusted/$FP\.toml \(project space\)\$"
 is "the key is in the other one's own space" "$(ls "$T/bob/.ai/config/keys/trusted")" "$FP.toml"
 ok "and what it signed is read" until_true bob cat mnt/directives/sample/welcome.md
 ok "asked once: it is trusted" bob $line
@@ -91,9 +91,9 @@ rm -r "$T/copy/.ai/config/keys"
 rm -r "$T/bob/.ai/config/keys/trusted"
 bob $line >"$T/said" 2>&1 </dev/null
 is "without the file it is not found" $? 3
-like "and it says whom to ask, and what for" "$(cat "$T/said")" \
+like "and it says whom to ask, and what for" "$(<"$T/said")" \
   "ask the signer for \.ai/config/keys/trusted/$FP\.toml"
-like "and what to type then" "$(cat "$T/said")" "^mend with: ryefs trust $FP\.toml\$"
+like "and what to type then" "$(<"$T/said")" "^mend with: ryefs trust $FP\.toml\$"
 cp "$T/work/.ai/config/keys/trusted/$FP.toml" "$T/bob/sent.toml"
 chmod 644 "$T/bob/sent.toml"
 ok "the file that was sent is taken" bob ryefs trust "$T/bob/sent.toml"
@@ -105,12 +105,12 @@ is "a scope is told" "$(bob ryefs trust --yes --scope 'tool:sample/*,skill:*' "$
 like "also in the list of keys" "$(bob ryefs keys)" "^$FP .* trusted for tool:sample/\*,skill:\* "
 not_ok "it counts for nothing else" bob ryefs verify directive:sample/welcome
 bob ryefs trust --yes "$FP" >"$T/said" 2>&1
-like "said again without, it is as before, and told" "$(cat "$T/said")" "^$FP is trusted for tool:sample/\*,skill:\*\$"
-like "and so is what lifts it" "$(cat "$T/said")" "for everything: ryefs untrust $FP, then ryefs trust it anew, by its file"
+like "said again without, it is as before, and told" "$(<"$T/said")" "^$FP is trusted for tool:sample/\*,skill:\*\$"
+like "and so is what lifts it" "$(<"$T/said")" "for everything: ryefs untrust $FP, then ryefs trust it anew, by its file"
 bob ryefs trust --yes --scope 'skill:*' "$FP" >/dev/null 2>&1
 bob ryefs verify >"$T/said" 2>/dev/null
-like "what lies beside its scope is told as one" "$(cat "$T/said")" "^refused  [34] items: Untrusted key $FP, trusted only for skill:\*: "
-like "with what shows each, and asks" "$(cat "$T/said")" "^  mend with: ryefs sign -i\$"
+like "what lies beside its scope is told as one" "$(<"$T/said")" "^refused  [34] items: Untrusted key $FP, trusted only for skill:\*: "
+like "with what shows each, and asks" "$(<"$T/said")" "^  mend with: ryefs sign -i\$"
 bob ryefs untrust -q "$FP" >/dev/null
 ok "which is typed" bob ryefs trust "$T/bob/sent.toml"
 ok "and does" bob ryefs verify directive:sample/welcome

@@ -10,8 +10,8 @@ beside websocket "$PY" "$E2E/websocket_server.py" "$T/wsport" "$T/got"
 WS=$BESIDE
 until_true test -s "$T/port"
 until_true test -s "$T/wsport"
-URL=http://127.0.0.1:$(cat "$T/port")
-SOCKET=ws://127.0.0.1:$(cat "$T/wsport")
+URL=http://127.0.0.1:$(<"$T/port")
+SOCKET=ws://127.0.0.1:$(<"$T/wsport")
 
 # tool NAME SINKS [LINE...]: a stream whose events go there
 tool() { # PAGE, MODE, MORE say otherwise
@@ -56,11 +56,11 @@ fx_mount
 # --- files ---
 is 'events go to a file' "$(of file '{"name":"a"}' '[.status,.data.body,.data.event_count,.data.sinks]')" \
   '["success",[],3,[{"type":"file","events":3,"path":"logs/a.jsonl","bytes":27}]]'
-is 'a line of JSON each' "$(cat "$P/logs/a.jsonl")" "$(printf '"one"\n"two\\nlines"\n"three"')"
+is 'a line of JSON each' "$(<"$P/logs/a.jsonl")" "$(printf '"one"\n"two\\nlines"\n"three"')"
 run file '{"name":"a"}' >/dev/null
 is 'behind what is there' "$(wc -l <"$P/logs/a.jsonl")" 6
 is 'as they are, and in the result' "$(of raw '{}' '[.data.body,.data.sinks[1]]')" '[["one","two\nlines","three"],{"type":"return","events":3}]'
-is 'raw text' "$(cat "$P/logs/raw.txt")" "$(printf 'one\ntwo\nlines\nthree')"
+is 'raw text' "$(<"$P/logs/raw.txt")" "$(printf 'one\ntwo\nlines\nthree')"
 is 'nowhere' "$(of nowhere '{}' '[.status,.data.body,.data.event_count]')" '["success",[],3]'
 is 'nowhere, and in the result' "$(of nowhere2 '{}' '.data.body|length')" 3
 
@@ -83,7 +83,7 @@ is 'each a message, then the end' "$(jq -c .[1] "$T/got" | tr '\n' ' ')" '"one" 
 : >"$T/got"
 is 'a ping is answered' "$(of ping '{}' .data.sinks[0].events)" 3
 fx_wait 3 grep -q closed "$T/got"
-has 'with what it said' "$(cat "$T/got")" '"pong", "are you there"'
+has 'with what it said' "$(<"$T/got")" '"pong", "are you there"'
 : >"$T/got"
 is 'a connection that breaks is made again' "$(of drop '{}' '[.status,(.data.sinks[0].events >= 2)]')" '["success",true]'
 is 'one that the server closes ends the sink, not the stream' \
@@ -102,7 +102,7 @@ is 'two at once' "$(of both '{}' '[.data.sinks[].events]')" '[3,3]'
 : >"$T/got"
 is 'a big event is one message' "$(of big '{}' '[.status,.data.sinks[0].bytes]')" '["success",300000]'
 fx_wait 3 grep -q 300000 "$T/got"
-has 'that arrives whole' "$(cat "$T/got")" '300000'
+has 'that arrives whole' "$(<"$T/got")" '300000'
 start=$SECONDS
 timeout -s INT 1 bash -c "echo '{}' > '$M/tools/s/silent/run'" 2>/dev/null
 ok '^C ends it' test $((SECONDS - start)) -lt $((4 * PATIENCE))
@@ -117,9 +117,9 @@ if need openssl; then
   has 'an authority that nobody trusts' "$(run tls)" '"status":"error"' 'wss://localhost'
   beside secure "$PY" "$E2E/websocket_server.py" "$T/wssport" "$T/wssgot" "$T/tls.pem" "$T/tls.key"
   until_true test -s "$T/wssport"
-  SECURE=wss://localhost:$(cat "$T/wssport")
+  SECURE=wss://localhost:$(<"$T/wssport")
   tool wss "[{type: websocket, url: $SECURE/ok}, {type: return}]" "ca_file: $T/tls.pem"
-  tool other "[{type: websocket, url: \"wss://127.0.0.1:$(cat "$T/wssport")/ok\"}]" "ca_file: $T/tls.pem"
+  tool other "[{type: websocket, url: \"wss://127.0.0.1:$(<"$T/wssport")/ok\"}]" "ca_file: $T/tls.pem"
   tool junkwss "[{type: websocket, url: $SECURE/junk}]" "ca_file: $T/tls.pem"
   fx_sign "$P" tool:s/wss tool:s/other tool:s/junkwss
   is 'events go through TLS' "$(of wss '{}' '[.status,(.data.body|length),.data.sinks[0].events]')" '["success",3,3]' || cat "$T/reply"

@@ -35,7 +35,7 @@ is "not signed yet" "$(readlink "$M/tools/my/hello.py")" ".why/ENODATA: unsigned
 is "it signs without a remark" "$(ryefs sign tool:my/hello 2>&1)" "signed tool:my/hello"
 until_true test -f "$M/tools/my/hello.py"
 echo '{"name":"Ann"}' >"$M/tools/my/hello/run"
-is "and runs" "$(cat "$M/tools/my/hello/output")" "Hello, Ann!"
+is "and runs" "$(<"$M/tools/my/hello/output")" "Hello, Ann!"
 
 for name in nothing tool/hello.rb tool/.git tool/package.json directive/Greet.md tool/my/Hello.py mcp/a/b.yaml skill/a_b/SKILL.md skill/a/b/SKILL.md skill/a.md; do
   ok "there is no $name" test ! -e "$M/new/$name"

@@ -58,7 +58,7 @@ not_ok "nothing is written before the yes" test -e "$P/.ai/skills"
 is "it is signed" "$(add github:acme/skills/skills/pdf)" "pdf is signed"
 is "byte for byte" "$(diff -r "$UP/skills/pdf" "$P/.ai/skills/pdf" 2>&1)" ""
 not_ok "no filter and no hook has run" test -e "$T/smudged" -o -e "$T/hooked"
-has "its manifest tells the source" "$(cat "$P/.ai/skills/pdf.yaml")" \
+has "its manifest tells the source" "$(<"$P/.ai/skills/pdf.yaml")" \
   "source: {from: \"github:acme/skills\", path: \"skills/pdf\", commit: \"$(upstream rev-parse HEAD)\"}"
 is "and verifies" "$("$RYEFS" verify --project "$P" skill:pdf 2>&1)" "ok       skill:pdf"
 is "nothing stays of the fetch" "$(ls -A "$U/.ai/state/skills")" ""

@@ -98,7 +98,7 @@ done
 REF=$NPM/skills/node_modules/.bin/skills-ref
 if [ -x "$REF" ]; then
   for dir in "$VIEW"/*/; do
-    alone "$REF" validate "${dir%/}" >"$T/said" 2>&1 || bad "the validator takes $dir" "$(cat "$T/said")"
+    alone "$REF" validate "${dir%/}" >"$T/said" 2>&1 || bad "the validator takes $dir" "$(<"$T/said")"
   done
   good "the specification's validator takes every folder"
 else

@@ -62,7 +62,7 @@ is "a real path is the path" "$(realpath "$M/skills/pdf/scripts/x.sh")" "$(realp
 errno "nothing is made in it" EROFS touch "$M/skills/pdf/new"
 errno "nothing is removed" EROFS rm -f "$M/skills/pdf/SKILL.md"
 errno "no skill is added" EROFS mkdir "$M/skills/other"
-like "its verdict is beside it, not listed" "$(cat "$M/skills/pdf/.rye/verify")" '^ok signed by '
+like "its verdict is beside it, not listed" "$(<"$M/skills/pdf/.rye/verify")" '^ok signed by '
 is "and nothing of it is in a listing" "$(ls -A "$M/skills/pdf" | tr '\n' ' ')" "SKILL.md references scripts "
 
 # --- what is not listed, and what is unsigned ---
@@ -251,15 +251,15 @@ is "directives are, others where they say so" "$(cd "$M/skills" && echo x-*)" "x
 GO=$M/skills/x-go-now
 is "its metadata is what every client reads" "$(sed -n 2,3p "$GO/SKILL.md")" \
   $'name: x-go-now\ndescription: "Goes | now. Inputs: who."'
-like "and names the item" "$(cat "$GO/SKILL.md")" 'ryefs-item: "directive:x/go_now"'
+like "and names the item" "$(<"$GO/SKILL.md")" 'ryefs-item: "directive:x/go_now"'
 ok "its defaults are filled in" grep -qx 'Go, you!' "$GO/SKILL.md"
 ok "inputs are in a table, each in its cell" grep -qFx '| who | string |  | you | Who \| goes |' "$GO/SKILL.md"
 ok "inputs in the name are filled in" grep -qx 'Go, Ann & Eve!' "$GO/SKILL.md?who=Ann%20%26%20Eve"
 ln -s "$M/skills" "$T/linked"
 ok "also through a link" grep -qx 'Go, Ann!' "$T/linked/x-go-now/SKILL.md?who=Ann"
 errno "those that there are not are refused" EINVAL cat "$GO/SKILL.md?whi=Ann"
-has "with the reason" "$(cat "$M/.ryefs/errors")" "Unknown parameters: whi"
-has "a tool says how it is run" "$(cat "$M/skills/x-adder/SKILL.md")" "Adds a number" \
+has "with the reason" "$(<"$M/.ryefs/errors")" "Unknown parameters: whi"
+has "a tool says how it is run" "$(<"$M/skills/x-adder/SKILL.md")" "Adds a number" \
   "ryefs execute tool:x/adder NAME=VALUE ..." "| n | integer | yes |  |  |"
 echo 'For $ARGUMENTS.' >>"$SKILLS/plain/SKILL.md"
 manifest plain
@@ -292,7 +292,7 @@ until_true test -d "$GO"
 
 REF=$NPM/skills/node_modules/.bin/skills-ref
 if [ -x "$REF" ]; then
-  for dir in "$M"/skills/*/; do "$REF" validate "${dir%/}" >"$T/said" 2>&1 || bad "skills-ref takes $dir" "$(cat "$T/said")"; done
+  for dir in "$M"/skills/*/; do "$REF" validate "${dir%/}" >"$T/said" 2>&1 || bad "skills-ref takes $dir" "$(<"$T/said")"; done
   good "skills-ref takes every folder"
 else
   without "skills-ref takes every folder" "skills-ref is not installed (scripts/deps --test)"

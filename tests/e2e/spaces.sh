@@ -14,12 +14,12 @@ B=$P/.ai
 
 # ---- files ----
 ok "create" sh -c "echo one > '$A/tools/vec/a.sh'"
-is "it is on the disk" "$(cat "$B/tools/vec/a.sh")" one
+is "it is on the disk" "$(<"$B/tools/vec/a.sh")" one
 ok "append" sh -c "echo two >> '$A/tools/vec/a.sh'"
 is "both lines" "$(cat "$B/tools/vec/a.sh" | tr '\n' ' ')" "one two "
 is "through the mount" "$(cat "$A/tools/vec/a.sh" | tr '\n' ' ')" "one two "
 ok "truncate by >" sh -c "echo three > '$A/tools/vec/a.sh'"
-is "only the new bytes" "$(cat "$B/tools/vec/a.sh")" three
+is "only the new bytes" "$(<"$B/tools/vec/a.sh")" three
 ok "truncate(2)" truncate -s 100000 "$A/tools/vec/a.sh"
 is "a hole reads as zeros" "$(tail -c +7 "$A/tools/vec/a.sh" | tr -d '\0' | wc -c)" 0
 is "st_size" "$(stat -c %s "$A/tools/vec/a.sh")" 100000

@@ -65,7 +65,7 @@ for i in $(seq 24); do
   words+=("$!")
 done
 ok "what ends it does not wait behind them" timeout 30 bash -c "echo kill > $X/$ID/ctl"
-is "and it has ended" "$(timeout 30 cat "$X/$ID/wait")" killed
+is "and it has ended" "$(exchange 30 "$X/$ID/wait")" killed
 wait "${words[@]}"
 
 # ---- one that answers ----

@@ -17,15 +17,15 @@ at_end 'fusermount3 -u -q -z "$K"'
 edit() { echo "$1" >"$P/$L/$2" && sleep 0.03; }
 
 is "its items" "$(ls "$K/knowledge" | tr '\n' ' ')" "d one.md "
-is "their text" "$(cat "$K/knowledge/one.md")" one
+is "their text" "$(<"$K/knowledge/one.md")" one
 exec 5<"$K/knowledge/one.md"
 edit two one.md
-is "an edit shows at the next lookup" "$(cat "$K/knowledge/one.md")" two
+is "an edit shows at the next lookup" "$(<"$K/knowledge/one.md")" two
 is "an open one keeps its text" "$(cat <&5)" one
 exec 5<&-
 not_ok "a name that is not there" test -e "$K/knowledge/two.md"
 echo new >"$P/$L/two.md"
-is "comes" "$(cat "$K/knowledge/two.md")" new
+is "comes" "$(<"$K/knowledge/two.md")" new
 is "and is listed" "$(ls "$K/knowledge" | tr '\n' ' ')" "d one.md two.md "
 echo new >"$P/$L/d/two.md"
 is "below as well" "$(ls "$K/knowledge/d" | tr '\n' ' ')" "one.md two.md "
@@ -34,7 +34,7 @@ errno "and goes" ENOENT cat "$K/knowledge/one.md"
 is "also from the listing" "$(ls "$K/knowledge" | tr '\n' ' ')" "d two.md "
 for i in 1 2 3 4 5; do
   edit "round $i" two.md
-  is "round $i" "$(cat "$K/knowledge/two.md")" "round $i"
+  is "round $i" "$(<"$K/knowledge/two.md")" "round $i"
 done
 ok "the second mount ends" fusermount3 -u "$K"
 
@@ -47,10 +47,10 @@ grep -q 1 "$M/config/web/hard.yaml"
 exec 5<"$Q/hard.md"
 for i in 1 2 3; do
   printf "by the other name $i" >"$T/outside"
-  is "what is written by the other name shows at the next lookup, $i" "$(cat "$Q/hard.md")" "by the other name $i"
+  is "what is written by the other name shows at the next lookup, $i" "$(<"$Q/hard.md")" "by the other name $i"
 done
 printf 'a: 2\n' >"$T/config"
-is "as well in configuration" "$(cat "$M/config/web/hard.yaml")" 'a: 2'
+is "as well in configuration" "$(<"$M/config/web/hard.yaml")" 'a: 2'
 is "and in a listing" "$(stat -c %s "$Q/hard.md")" "$(stat -c %s "$T/outside")"
 is "an open one keeps its text" "$(cat <&5)" one
 exec 5<&-

@@ -5,11 +5,14 @@
 . "$(dirname "$0")/talk_lib.sh"
 start_talks
 
-# one line of $T/own.sh NAME N: writes N messages, each must be what it then reads
+# one line of $T/own.sh NAME N: writes N messages, each must be what it then reads; of five one by a child
 cat >"$T/own.sh" <<'END'
-for i in $(seq "$2"); do
+i=0
+while [ $i -lt "$2" ]; do
   echo "{\"from\":\"$1.$i\"}" >run || exit 2
-  [ "$(cat output)" = "{\"from\":\"$1.$i\"}" ] || { echo "$1.$i read $(cat output)"; exit 1; }
+  if [ $((i % 5)) = 0 ]; then got=$(cat output); else read -r got <output; fi
+  [ "$got" = "{\"from\":\"$1.$i\"}" ] || { echo "$1.$i read $got"; exit 1; }
+  i=$((i + 1))
 done
 END
 side_by_side() {
@@ -30,7 +33,7 @@ command -v dash >/dev/null &&
 # four more ways of writing and reading, three scripts side by side
 cat >"$T/ways.sh" <<'END'
 check() { [ "$1" = "$2" ] || { echo "$3: $1, wanted $2"; exit 1; }; }
-for i in $(seq 20); do
+for i in 1 2 3 4 5 6 7 8; do
   m="{\"way\":\"$1.$i\"}"
   printf '%s\n' "$m" | tee run >/dev/null; check "$(cat output)" "$m" tee
   (echo "$m" >run); check "$(cat output)" "$m" subshell

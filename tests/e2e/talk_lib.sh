@@ -15,7 +15,7 @@ export LOG
 
 start_talks() {
   : >"$LOG"
-  FAKE_LOG=$LOG "$TALKFS" "$M" "$@" 2>>"$ERR" </dev/null 3>&- &
+  FAKE_LOG=$LOG MALLOC_PERTURB_=$PERTURB "$TALKFS" "$M" "$@" 2>>"$ERR" </dev/null 3>&- &
   DAEMON=$!
   export DAEMON
   echo "$DAEMON" >"$T/pid"

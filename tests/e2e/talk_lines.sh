@@ -49,7 +49,7 @@ wholly() {
     is "$1: $2: once, with both" "$ran" "$BOTH"
   else
     is "$1: $2: never" "$ran" ""
-    has "$1: $2: says why" "$(cat "$M/tools/pair/output")" \
+    has "$1: $2: says why" "$(<"$M/tools/pair/output")" \
       'several parameters: one JSON object, {path: src, force: true}, or all lines in one write (… | cat > run)'
   fi
 }
@@ -90,7 +90,7 @@ echo 'force: true' > RUN"
   in_shell "$shell" "printf '{\\npath: src,\\nforce: true\\n}\\n' > RUN"
   [ "$status" = 0 ] && is "$shell: a brace of its own: once, with both" "$ran" "$BOTH" || {
     is "$shell: a brace of its own: never" "$ran" ""
-    has "$shell: a brace of its own: says what to write" "$(cat "$M/tools/pair/output")" \
+    has "$shell: a brace of its own: says what to write" "$(<"$M/tools/pair/output")" \
       'one JSON object, or all lines in one write (… | cat > run)'
   }
   never "$shell" "half" "echo 'path: src' > RUN"

@@ -20,15 +20,15 @@ start() {
 killed=
 for i in $(seq "$ROUNDS"); do
   id=$(start "sleep 60")
-  timeout 40 cat "$M/state/threads/$id/wait" >"$T/beside" &
+  exchange 40 "$M/state/threads/$id/wait" >"$T/beside" &
   beside=$!
   echo kill >"$M/state/threads/$id/ctl" || killed="$killed $i:refused"
-  told="$(timeout 40 cat "$M/state/threads/$id/wait") $(cat "$M/state/threads/$id/status")"
+  told="$(exchange 40 "$M/state/threads/$id/wait") $(<"$M/state/threads/$id/status")"
   wait $beside
-  [ "$told $(cat "$T/beside")" = "killed killed killed" ] || killed="$killed $i:$told"
+  [ "$told $(<"$T/beside")" = "killed killed killed" ] || killed="$killed $i:$told"
 done
 is "a killed thread is recorded as killed" "$killed" ""
-is "with its reason" "$(cat "$M/state/threads/$id/error")" "Killed by request"
+is "with its reason" "$(<"$M/state/threads/$id/error")" "Killed by request"
 
 # A thread can be ended as soon as it is seen: its row is there before its runner is known.
 refused=
@@ -55,14 +55,14 @@ for i in $(seq $((ROUNDS + 4))); do
   cli wait "$id" >"$T/waited" &
   waiting=$!
   if [ $((i % 2)) = 0 ]; then
-    kill -9 "$(cat "$M/state/threads/$id/pid")"
+    kill -9 "$(<"$M/state/threads/$id/pid")"
     want=error
   else
     cli kill "$id" >/dev/null
     want=killed
   fi
   wait $waiting
-  [ "$(cat "$T/waited") $(cli wait "$id")" = "$want $want" ] || ended="$ended $id: $(cat "$T/waited")"
+  [ "$(<"$T/waited") $(cli wait "$id")" = "$want $want" ] || ended="$ended $id: $(<"$T/waited")"
 done
 is "the command line's wait ends with the runner" "$ended" ""
 
@@ -77,22 +77,22 @@ ok "killed threads leave no zombies" until_true eval '[ -z "$(zombies)" ]'
 # A thread that is only just starting can be cancelled.
 id=$(start "sleep 60")
 ok "cancel at once" sh -c "echo cancel > $M/state/threads/$id/ctl"
-is "is a cancel" "$(timeout 40 cat "$M/state/threads/$id/wait")" cancelled
+is "is a cancel" "$(exchange 40 "$M/state/threads/$id/wait")" cancelled
 
 # A time is there when there is one.
 id=$(start "sleep 0.7; echo told")
 D=$M/state/threads/$id
 is "while it runs it has not completed" "$(ls "$D" | grep completed)" ""
 errno "nor by name" ENOENT cat "$D/completed"
-timeout 40 cat "$D/wait" >/dev/null
+exchange 40 "$D/wait" >/dev/null
 is "then it has" "$(ls "$D" | grep completed)" completed
-like "at some time" "$(cat "$D/completed")" "^20..-..-..T"
+like "at some time" "$(<"$D/completed")" "^20..-..-..T"
 
 # The runner's own signal, sent by somebody else, ends nothing.
 id=$(start "sleep 0.7; echo kept")
 until_true grep -q . "$M/state/threads/$id/pid"
-kill -USR2 "$(cat "$M/state/threads/$id/pid")"
-is "a stray signal does no harm" "$(timeout 40 cat "$M/state/threads/$id/wait") $(cat "$M/state/threads/$id/output")" "completed kept"
+kill -USR2 "$(<"$M/state/threads/$id/pid")"
+is "a stray signal does no harm" "$(exchange 40 "$M/state/threads/$id/wait") $(<"$M/state/threads/$id/output")" "completed kept"
 
 errno "an unknown verb" EINVAL bash -c "echo explode > $M/state/threads/$id/ctl"
 like "and the sentence" "$(tail -n 1 "$M/.ryefs/errors")" "thread $id ctl: unknown verb explode"

@@ -43,8 +43,8 @@ sockets() { find "$XDG_RUNTIME_DIR/ryefs" -type s | wc -l; }
 # ---- verify ----
 reply=$(fork lane_quick)
 quick=$(jq -r .thread_id <<<"$reply")
-has "what ctl is for" "$(cat "$X/$quick/ctl")" verify cancel
-has "and that of all" "$(cat "$X/ctl")" drain reload
+has "what ctl is for" "$(<"$X/$quick/ctl")" verify cancel
+has "and that of all" "$(<"$X/ctl")" drain reload
 ok "verify" bash -c "echo verify > $X/$quick/ctl"
 like "is answered in a file" "$(bash -c "echo verify > $X/$quick/ctl; cat $X/$quick/ctl")" '^ok [0-9] checkpoints$'
 like "and on a descriptor" "$(bash -c 'exec 3<>"$1"; printf verify >&3; cat <&3' - "$X/$quick/ctl")" '^ok [0-9] checkpoints$'
@@ -114,7 +114,7 @@ is "ends it" "$(ended "$id")" killed
 is "its reply names its directive as every reply does" "$(jq -r .item_id "$X/$id/result.json")" directive:lane_slow
 id=$(fork_async lane_slow | jq -r .thread_id)
 until_true grep -q cognition_in "$THREADS/$id/transcript.jsonl"
-kill -9 "$(cat "$X/$id/pid")"
+kill -9 "$(<"$X/$id/pid")"
 is "killed" "$(ended "$id")" error
 is "so does that of one that died" "$(jq -c '[.item_id, .state, .error]' "$X/$id/result.json")" \
   '["directive:lane_slow","error","Process died (signal 9)"]'

@@ -36,7 +36,7 @@ is "the root before the first thread" "$(ls "$X" | tr '\n' ' ')" \
   "active budget by-directive by-id by-status ctl events new recent registry.tsv "
 has "new tells what it wants, and starts nothing" "$(cat "$X/new"; wc -l <"$X/registry.tsv")" "new: write REF, or REF" 1
 is "an empty farm" "$(ls "$X/active" "$X/by-id")" "$(printf '%s:\n\n%s:' "$X/active" "$X/by-id")"
-is "a table with its head" "$(cat "$X/registry.tsv")" "$(printf 'thread_id\tstatus\tdirective\tcreated\tupdated\tcompleted\tpid')"
+is "a table with its head" "$(<"$X/registry.tsv")" "$(printf 'thread_id\tstatus\tdirective\tcreated\tupdated\tcompleted\tpid')"
 
 # ---- the session, from each shell ----
 for shell in bash dash; do
@@ -71,7 +71,7 @@ SHELL
   rm -f "$T/live"
 done
 like "two lines are two threads" "$(timeout 20 bash -c 'exec 3<>"$1"; echo directive:lane_work >&3; echo directive:lane_work >&3; cat <&3' - "$X/new" | sort -u | grep -c '^lane_work/lane_work-')" '^2$'
-has "why a person has cancelled stands in the log" "$(cat "$M/.ryefs/log")" "threads: thread lane_slow/" ": cancel user asked"
+has "why a person has cancelled stands in the log" "$(<"$M/.ryefs/log")" "threads: thread lane_slow/" ": cancel user asked"
 one() { timeout 20 bash -c 'exec 3<>"$1"; printf "%s\n" "$2" >&3 || exit; head -1 <&3' - "$X/new" "$1" 2>&1; }
 like "a reference alone" "$(one 'directive:lane_work')" '^lane_work/lane_work-[0-9]+$'
 like "without its kind" "$(one 'lane_work {}')" '^lane_work/lane_work-[0-9]+$'
@@ -82,7 +82,7 @@ errno "a line that names nothing fails" ENOENT bash -c "echo 'directive:none' > 
 errno "and bad inputs" EINVAL bash -c "echo 'directive:lane_work {\"a\":' > $X/new"
 errno "and missing ones" EINVAL bash -c "echo 'directive:t/lane_hello' > $X/new"
 ok "without a descriptor" bash -c "echo 'directive:lane_work' > $X/new"
-like "the id is read later" "$(cat "$X/new")" '^lane_work/lane_work-'
+like "the id is read later" "$(<"$X/new")" '^lane_work/lane_work-'
 
 # ---- by file tools alone ----
 none_active() { [ -z "$(ls "$X/active")" ]; }
@@ -90,7 +90,7 @@ ok "all those have ended" until_true none_active
 mkdir -p "$M/calls/s1"
 printf '{"item_id":"directive:lane_work","thread":"fork","async":true}' >"$M/calls/s1/request.json"
 id=$(jq -r .thread_id "$M/replies/s1/reply.json")
-is "started by a call" "$(timeout 30 cat "$X/$id/wait")" completed
+is "started by a call" "$(exchange 30 "$X/$id/wait")" completed
 is "its output, one file each" "$(cat "$X/$id/outputs/greeting" "$X/$id/outputs/count" | tr '\n' ' ')" "hi 3 "
 slow=$(fork_async lane_slow | jq -r .thread_id)
 is "active" "$(ls "$X/active")" "$(printf %s "$slow" | tr / :)"
@@ -98,22 +98,22 @@ not_ok "no result before the end" test -e "$X/$slow/result"
 not_ok "nor outputs" test -e "$X/$slow/outputs"
 errno "result.json, too" ENOENT cat "$X/$slow/result.json"
 printf 'cancel user asked\n' >"$X/$slow/ctl"
-is "cancelled" "$(timeout 20 cat "$X/$slow/wait")" cancelled
+is "cancelled" "$(exchange 20 "$X/$slow/wait")" cancelled
 is "no more active" "$(ls "$X/active")" ""
 
 # ---- the files of one ----
 D=$X/$id
 is "its directory" "$(ls "$D" | tr '\n' ' ')" "alive artifacts budget capabilities capabilities.md chain children completed cost created ctl directive error inputs.json integrity limits live messages.json model output outputs pid prompt.md provider request.json result result.json spawn.log status system.md thread.json tools transcript.jsonl transcript.md turns updated warnings "
-has "warnings" "$(cat "$D/warnings")" elevated
-is "model" "$(cat "$D/model")" test-model
-has "provider" "$(cat "$D/provider")" scripted
+has "warnings" "$(<"$D/warnings")" elevated
+is "model" "$(<"$D/model")" test-model
+has "provider" "$(<"$D/provider")" scripted
 is "inputs.json" "$(jq -c . "$D/inputs.json")" '{}'
-has "prompt.md" "$(cat "$D/prompt.md")" 'Count.'
+has "prompt.md" "$(<"$D/prompt.md")" 'Count.'
 is "messages.json" "$(jq -c '[.[].role]' "$D/messages.json")" '["user","assistant","tool","assistant","tool","assistant","tool"]'
 is "cost" "$(head -1 "$D/cost")" "turns 3"
 is "limits" "$(grep -c ' ' "$D/limits")" 6
-has "budget" "$(cat "$D/budget")" "status completed" "max 5" "remaining"
-has "capabilities" "$(cat "$D/capabilities")" rye.execute.tool.t.count
+has "budget" "$(<"$D/budget")" "status completed" "max 5" "remaining"
+has "capabilities" "$(<"$D/capabilities")" rye.execute.tool.t.count
 is "tools" "$(ls "$D/tools" | tr '\n' ' ')" "directive_return.json t_count.json "
 is "a tool" "$(jq -r .name "$D/tools/t_count.json")" t_count
 is "turns" "$(ls "$D/turns" | tr '\n' ' ')" "001 002 003 "
@@ -122,15 +122,15 @@ cat "$D/messages.json" "$D/integrity" "$D/model" >/dev/null
 reads_of() { mark; cat "$@" >/dev/null; echo $(($(since read) - 1)); }
 is "what the transcript is read for is made once" "$(reads_of "$D/messages.json" "$D/integrity" "$D/transcript.md")" 1
 is "what is small, each time" "$(reads_of "$D/model")" 1
-is "a turn's answer" "$(cat "$D/turns/001/out")" Looking.
-has "and input" "$(cat "$D/turns/001/in")" Count.
+is "a turn's answer" "$(<"$D/turns/001/out")" Looking.
+has "and input" "$(<"$D/turns/001/in")" Count.
 is "its call" "$(jq -c . "$D/turns/001/tools/1-t_count/input.json")" '{"word":"abc"}'
-has "its result" "$(cat "$D/turns/001/tools/1-t_count/output")" xxxx
-has "a failed one" "$(cat "$D/turns/002/tools/1-t_count/error")" "told to fail"
-has "what a turn cost" "$(cat "$D/turns/001/cost")" "output"
+has "its result" "$(<"$D/turns/001/tools/1-t_count/output")" xxxx
+has "a failed one" "$(<"$D/turns/002/tools/1-t_count/error")" "told to fail"
+has "what a turn cost" "$(<"$D/turns/001/cost")" "output"
 is "artifacts, whole" "$(jq -r '.. | strings | select(length == 6000)' "$D"/artifacts/c1 | wc -c)" 6001
-like "integrity" "$(cat "$D/integrity")" '^ok [0-9] checkpoints$'
-has "transcript.md" "$(cat "$D/transcript.md")" '# lane_work' 'Looking.'
+like "integrity" "$(<"$D/integrity")" '^ok [0-9] checkpoints$'
+has "transcript.md" "$(<"$D/transcript.md")" '# lane_work' 'Looking.'
 errno "a file below a file" ENOTDIR cat "$D/turns/001/out/x"
 errno "a turn that was not" ENOENT ls "$D/turns/004"
 is "every listed name can be read" "$(find "$D" -type f ! -name ctl -exec cat {} + 2>&1 >/dev/null)" ""
@@ -139,21 +139,21 @@ is "sizes are true" "$(find "$D" -type f ! -name ctl ! -name wait | while read -
 chmod u+w "$P/.ai/state/threads/$id/transcript.jsonl"
 cp "$P/.ai/state/threads/$id/transcript.jsonl" "$T/kept"
 sed -i 's/Looking/Lookinh/' "$P/.ai/state/threads/$id/transcript.jsonl"
-has "a transcript that was changed" "$(cat "$D/integrity")" "bad: Content hash mismatch"
-is "shows at once" "$(cat "$D/turns/001/out")" Lookinh.
+has "a transcript that was changed" "$(<"$D/integrity")" "bad: Content hash mismatch"
+is "shows at once" "$(<"$D/turns/001/out")" Lookinh.
 cp "$T/kept" "$P/.ai/state/threads/$id/transcript.jsonl"
 
 # ---- as another implementation leaves it ----
 other=$(one 'lane_work {}')
-timeout 20 cat "$X/$other/wait" >/dev/null
+exchange 20 "$X/$other/wait" >/dev/null
 O=$P/.ai/state/threads/$other
 jq -cn --arg id "$other" '{timestamp: 1.5, thread_id: $id, event_type: "thread_completed", payload: {}}' >>"$O/transcript.jsonl"
 rm -f "$O/result.json" "$O/output" "$O/request.json" "$P/.ai/knowledge/agent/threads/$other.md"
-like "T06 an unsigned end" "$(cat "$X/$other/integrity")" '^ok [0-9] checkpoints, unsigned terminal tail$'
-is "T06 its outputs" "$(cat "$X/$other/outputs/greeting")" hi
-is "T06 its last answer" "$(cat "$X/$other/result")" "$(cat "$X/$other/turns/001/out")"
-has "T06 its page" "$(cat "$X/$other/transcript.md")" '# lane_work'
-has "T06 its reply, of the row" "$(cat "$X/$other/result.json")" '"greeting"'
+like "T06 an unsigned end" "$(<"$X/$other/integrity")" '^ok [0-9] checkpoints, unsigned terminal tail$'
+is "T06 its outputs" "$(<"$X/$other/outputs/greeting")" hi
+is "T06 its last answer" "$(<"$X/$other/result")" "$(<"$X/$other/turns/001/out")"
+has "T06 its page" "$(<"$X/$other/transcript.md")" '# lane_work'
+has "T06 its reply, of the row" "$(<"$X/$other/result.json")" '"greeting"'
 not_ok "T06 inputs that nobody has recorded are no file" test -e "$X/$other/inputs.json"
 
 # A whole directory of one: an id with the launcher's process, results as Python writes them, its end
@@ -216,11 +216,11 @@ odd() { ls -1 "$X/by-status" "$X/by-directive" | grep -xE '_|a:b|t:odd|s+|d+|\.+
 is "T06 rows with states that are none can be listed" "$(odd)" "_ t:odd _ a:b "
 is "T06 a foreign thread is listed" "$(ls "$X/t/hello")" "${foreign##*/}"
 is "T06 its status and directive" "$(cat "$F/status" "$F/directive" "$F/wait" | tr '\n' ' ')" "completed t/hello completed "
-is "T06 its result" "$(cat "$F/result")" "Greeted."
+is "T06 its result" "$(<"$F/result")" "Greeted."
 is "T06 each of its outputs" "$(cat "$F/outputs/greeting" "$F/outputs/count" | tr '\n' ' ')" "hi 3 "
 is "T06 what it cost" "$(head -n 3 "$F/cost" | tr '\n' ' ')" "turns 2 input_tokens 200 output_tokens 40 "
-is "T06 it is what its thread wrote" "$(cat "$F/integrity")" "ok 2 checkpoints, unsigned terminal tail"
-is "T06 a result as Python writes it" "$(cat "$F/turns/001/tools/1-t_count/output")" "{'status': 'success', 'ok': True, 'none': None}"
+is "T06 it is what its thread wrote" "$(<"$F/integrity")" "ok 2 checkpoints, unsigned terminal tail"
+is "T06 a result as Python writes it" "$(<"$F/turns/001/tools/1-t_count/output")" "{'status': 'success', 'ok': True, 'none': None}"
 is "T06 its conversation" "$(jq -c '[.[].role]' "$F/messages.json")" '["user","assistant","tool","assistant"]'
 has "T06 the command line shows it" "$("$RYEFS" threads --project "$P" --user "$U" --system "$S" show "$foreign" 2>&1)" completed Greeted
 
@@ -228,32 +228,32 @@ has "T06 the command line shows it" "$("$RYEFS" threads --project "$P" --user "$
 printf 'resume and once more\n' >"$D/ctl"
 ok "the next one" until_true test -e "$D/chain/next"
 next=$(basename "$(dirname "$(readlink "$D/chain/next")")")/$(basename "$(readlink "$D/chain/next")")
-is "leads to it" "$(timeout 20 cat "$D/chain/next/wait")" completed
-is "and back" "$(cat "$D/chain/next/chain/prev/directive")" lane_work
-is "result follows the chain" "$(cat "$D/result.json")" "$(cat "$D/chain/next/result.json")"
+is "leads to it" "$(exchange 20 "$D/chain/next/wait")" completed
+is "and back" "$(<"$D/chain/next/chain/prev/directive")" lane_work
+is "result follows the chain" "$(<"$D/result.json")" "$(<"$D/chain/next/result.json")"
 
 # ---- beside the threads ----
 enc=$(printf %s "$id" | tr / :)
 is "by-id" "$(readlink "$X/by-id/$enc")" "../$id"
-is "leads there" "$(cat "$X/by-id/$enc/directive")" lane_work
+is "leads there" "$(<"$X/by-id/$enc/directive")" lane_work
 ok "as it was spelt once" test -e "$X/by-id/$(printf %s "$id" | sed 's,/,%2F,g')/directive"
 is "by-status" "$(ls "$X/by-status/cancelled" | tail -n 1)" "$(printf %s "$slow" | tr / :)"
 ok "by-directive" test -e "$X/by-directive/lane_work/$enc/status"
 ok "recent" test -e "$X/recent/$enc/status"
-has "registry.tsv" "$(cat "$X/registry.tsv")" "$(printf '%s\tcancelled\tlane_slow' "$slow")"
-has "budget" "$(cat "$X/budget")" "$(printf '%s\t\tcompleted\t' "$next")"
+has "registry.tsv" "$(<"$X/registry.tsv")" "$(printf '%s\tcancelled\tlane_slow' "$slow")"
+has "budget" "$(<"$X/budget")" "$(printf '%s\t\tcompleted\t' "$next")"
 is "events" "$(jq -r "select(.thread_id == \"$slow\") | .event" "$X/events" | tr '\n' ' ')" "created running cancelled "
 # from the beginning: tail has opened the file when the first of it is there
 tail -n +1 -s 0.1 -f "$X/events" >"$T/events" &
 follower=$!
 ok "events can be followed" until_true test -s "$T/events"
 one 'directive:lane_work' >"$T/id"
-ok "events are followed" until_true grep -q "$(cat "$T/id")" "$T/events"
+ok "events are followed" until_true grep -q "$(<"$T/id")" "$T/events"
 kill $follower
 errno "an unknown verb of all" EINVAL bash -c "echo explode > $X/ctl"
 slow=$(one directive:lane_slow)
 ok "cancel-all" bash -c "echo cancel-all > $X/ctl"
-is "ends it" "$(timeout 20 cat "$X/$slow/wait")" cancelled
+is "ends it" "$(exchange 20 "$X/$slow/wait")" cancelled
 ok "recover" bash -c "echo recover > $X/ctl"
 
 # what launchers that were killed have left: no row, no launcher, no more than it puts there before both
@@ -268,7 +268,7 @@ done
 ok "gc" bash -c "echo gc > $X/ctl"
 is "takes them away" "$(find "$THREADS" -name '*-170000000[1-3]'; ls -A "$THREADS/$slow" | grep '^\.rye')" ""
 ok "and nothing else" test -d "$kept"
-has "nor the thread that has a row" "$(cat "$X/$slow/status")" cancelled
+has "nor the thread that has a row" "$(<"$X/$slow/status")" cancelled
 ok "all have ended" until_true none_active
 is "find terminates and finds no fault" "$(timeout 60 find "$X" 2>&1 >/dev/null)" ""
 
@@ -276,7 +276,7 @@ is "find terminates and finds no fault" "$(timeout 60 find "$X" 2>&1 >/dev/null)
 # $id has ended long ago: what it shows is as old as that, not as the look at it
 touch "$T/ref"
 is "nothing of an ended thread is newer than a look" "$(find "$X/$id" "$X/by-id/$enc" -newer "$T/ref" 2>&1)" ""
-is "its files have the time of its record" "$(date -u -r "$X/$id/status" +%Y-%m-%dT%H:%M:%S.%6N+00:00)" "$(cat "$X/$id/updated")"
+is "its files have the time of its record" "$(date -u -r "$X/$id/status" +%Y-%m-%dT%H:%M:%S.%6N+00:00)" "$(<"$X/$id/updated")"
 is "links to it as well" "$(stat -c %Y "$X/by-id/$enc")" "$(stat -c %Y "$X/$id/status")"
 times() { (cd "$X" && find "$id" by-id/"$enc" ! -name ctl -printf '%p %T@\n' | sort); }
 times >"$T/times"
@@ -303,12 +303,12 @@ ok "what a tool has printed is whole, too" cmp "$said" "$F/output"
 rm "$said"
 ok "the mount ends" umount_rye
 fx_mount
-is "another mount tells the same times" "$(times)" "$(cat "$T/times")"
+is "another mount tells the same times" "$(times)" "$(<"$T/times")"
 
 # ---- a transcript that is longer than one of ours can be ----
 id=$(one 'directive:lane_work')
 D=$X/$id
-is "one more thread" "$(timeout 30 cat "$D/wait")" completed
+is "one more thread" "$(exchange 30 "$D/wait")" completed
 real=$P/.ai/state/threads/$id/transcript.jsonl
 cp "$real" "$T/short"
 said=$(jq length "$D/messages.json")
@@ -318,21 +318,21 @@ text = "w" * (1 << 20)
 for _ in range(70):
     print(json.dumps({"thread_id": sys.argv[1], "event_type": "token_delta", "payload": {"text": text}}))
 PY
-has "all of it is looked at" "$(cat "$D/integrity")" "bad: Unsigned content after last checkpoint (734"
+has "all of it is looked at" "$(<"$D/integrity")" "bad: Unsigned content after last checkpoint (734"
 is "and what was said is told" "$(jq length "$D/messages.json")" "$said"
 ok "turn by turn, too" eval 'ls "$D/turns" | grep -qx 001'
 cp "$T/short" "$real"
 truncate -s 200M "$real"
-has "it is not called unsigned" "$(cat "$D/integrity")" "bad: $id/transcript.jsonl has a line of more than 64 MiB"
+has "it is not called unsigned" "$(<"$D/integrity")" "bad: $id/transcript.jsonl has a line of more than 64 MiB"
 errno "it is not taken apart" EACCES cat "$D/messages.json"
 has "the name is a link to the reason" "$(readlink "$D/messages.json")" "/knowledge/.why/EFBIG: transcript.jsonl has a line of more than 64 MiB"
 works "so programs that look at each name go on" ls -lR "$D"
 ok "and so does scandir" "$PY" -c 'import os, sys; [e.stat(follow_symlinks=False) for e in os.scandir(sys.argv[1])]' "$D"
-has "and the reader is told why" "$(cat "$M/.ryefs/errors")" "messages.json" "has a line of more than 64 MiB"
+has "and the reader is told why" "$(<"$M/.ryefs/errors")" "messages.json" "has a line of more than 64 MiB"
 is "it is shown whole" "$(wc -c <"$D/transcript.jsonl")" $((200 << 20))
 ok "its directory is listed" eval 'ls "$D" | grep -qx messages.json'
 errno "it cannot be gone on with" EFBIG bash -c "echo resume more > $D/ctl"
-has "which says why" "$(cat "$D/ctl")" "has a line of more than 64 MiB"
+has "which says why" "$(<"$D/ctl")" "has a line of more than 64 MiB"
 has "the command line, too" "$(run threads show "$id")" "bad: $id/transcript.jsonl has a line of more than 64 MiB"
 
 finish

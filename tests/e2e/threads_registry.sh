@@ -58,7 +58,7 @@ is "six threads" "$(wc -l <<<"$before")" 6
 
 damage
 is "F35 the list of a damaged one" "$(run threads list)" "$listed"
-has "F35 is said" "$(cat "$T/said")" "registry.db could not be read and was made anew" "of 6 threads"
+has "F35 is said" "$(<"$T/said")" "registry.db could not be read and was made anew" "of 6 threads"
 is "F35 once" "$(run threads list >/dev/null; cat "$T/said")" ""
 is "F35 nothing is lost" "$(table)" "$before"
 ok "F35 the old one is kept" grep -q 'no database' "$DB.damaged"
@@ -87,7 +87,7 @@ id=$(fork_async lane_while | jq -r .thread_id)
 damage
 is "F35 the mount lists them" "$(ls "$X/by-id" | wc -l)" "$(($(wc -l <<<"$listed") + 1))"
 ok "F35 one that runs is one of them" test -e "$X/$id/status"
-is "F35 and ends as it should" "$(timeout 20 cat "$X/$id/wait")" completed
+is "F35 and ends as it should" "$(exchange 20 "$X/$id/wait")" completed
 is "F35 another one" "$(fork lane_quick | jq -r .result)" quick
 is "F35 it is said once, by the process that finds it" "$(cat "$ERR" "$THREADS"/*/*/spawn.log | grep -c 'made anew')" 1
 ok "F35 nothing is left open" until_true eval '! ls "$X/active" | grep -q .'
@@ -121,7 +121,7 @@ again=0
 for _ in 1 2 3 4 5 6; do
   rm -rf --one-file-system "$P/.ai/state"
   id=$(begin tool:t/echo)
-  [ "$(timeout 60 cat "$X/$id/wait")" = completed ] && again=$((again + 1))
+  [ "$(exchange 60 "$X/$id/wait")" = completed ] && again=$((again + 1))
 done
 is "each has its thread" "$again" 6
 like "the registries of before are given back" "$(deleted)" '^[0-3]$'
@@ -163,6 +163,6 @@ listing() {
   umount "$Q/m" || fusermount3 -u -z "$Q/m"
 }
 few=$(listing 10000) many=$(listing 40000)
-like "a mount of such a table lists them" "$(cat "$T/names")" '^400[0-9][0-9]$'
+like "a mount of such a table lists them" "$(<"$T/names")" '^400[0-9][0-9]$'
 ok "in a time that grows with their number ($few, $many)" test "$many" -le $((few * 8 + 20))
 finish

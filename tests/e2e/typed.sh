@@ -21,7 +21,7 @@ cat >"$T/says.json" <<'JSON'
 JSON
 beside model /usr/bin/python3 "$SRC/fake/provider_server.py" "$T/says.json" "$T/port" "$T/asked"
 until_true test -s "$T/port"
-here=http://127.0.0.1:$(cat "$T/port")
+here=http://127.0.0.1:$(<"$T/port")
 instead() { printf '%s\t%s\n' "$2" "$3" >>"$T/instead.$1"; }
 instead threads 'export RYE_LOCAL_URL=http://127.0.0.1:8080' "export RYE_LOCAL_URL=$here"
 # the hosted provider is asked at loopback, by a copy of its item in the project; a person types the key

@@ -24,8 +24,8 @@ echo others >"/dev/shm/rye-$$"
 
 tries() {
   echo '{}' >"$M/tools/t/tries/run"
-  is "$1: what it could do" "$(cat "$M/tools/t/tries/output")" "$(printf 'mine\n%s\nwritten' "$(head -1 "$M/knowledge/good.md")")"
-  lacks "$1: nothing was left out" "$(cat "$M/tools/t/tries/run")" sandbox_skipped
+  is "$1: what it could do" "$(<"$M/tools/t/tries/output")" "$(printf 'mine\n%s\nwritten' "$(head -1 "$M/knowledge/good.md")")"
+  lacks "$1: nothing was left out" "$(<"$M/tools/t/tries/run")" sandbox_skipped
 }
 
 fx_mount
@@ -34,7 +34,7 @@ if grep -q 'mount namespaces' "$M/.ryefs/doctor"; then
   umount_rye
   skip "no mount namespaces here"
 fi
-lacks "doctor has nothing to say" "$(cat "$M/.ryefs/doctor")" "user space lies"
+lacks "doctor has nothing to say" "$(<"$M/.ryefs/doctor")" "user space lies"
 tries "a project"
 tries "once more"
 ok "the mount ends" umount_rye
@@ -50,7 +50,7 @@ if [ "$(id -u)" = 0 ]; then
   mount -t tmpfs none "$P/rw" && mount -t tmpfs none "$P/ro" && mount -o remount,bind,ro "$P/ro"
   fx_mount
   has "a file system in the project is written to" "$(echo '{}' >"$M/tools/t/mounts/run"; cat "$M/tools/t/mounts/output")" "rw written"
-  lacks "a read-only one is not" "$(cat "$M/tools/t/mounts/output")" ro
+  lacks "a read-only one is not" "$(<"$M/tools/t/mounts/output")" ro
   ok "they are unmounted" umount "$P/ro" "$P/rw"
   ok "the mount ends" umount_rye
 fi
@@ -63,7 +63,7 @@ HOME=$U USER_SPACE=$U
 fx_mount
 tries "at home"
 is "trust is as it was" "$(ls "$P/.ai/config/keys/trusted")" f0ff50dacf109dea.toml
-has "doctor says so" "$(cat "$M/.ryefs/doctor")" "the user space lies in the project"
+has "doctor says so" "$(<"$M/.ryefs/doctor")" "the user space lies in the project"
 has "the verb as well" "$("$RYEFS" doctor --project "$P" --user "$U" --system "$S" 2>&1)" "your user space lies in it"
 rm -f "/dev/shm/rye-$$"
 finish

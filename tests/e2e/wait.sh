@@ -23,14 +23,14 @@ ok "the command line cancels one" threads cancel "$a"
 is "it has ended" "$(state "$a")" cancelled
 ok "its processes too" fx_wait 5 no_naps 60
 ok "and the mount has not" answers
-is "the next one runs" "$(state "$b") $(cat "$M/state/threads/$b/output")" "completed queued"
+is "the next one runs" "$(state "$b") $(<"$M/state/threads/$b/output")" "completed queued"
 
 a=$(run "sleep 61.$$")
 b=$(run "echo never")
 ok "ctl cancels one that is queued" bash -c "echo cancel >'$M/state/threads/$b/ctl'"
 is "it never ran" "$(state "$b")" cancelled
 ok "the command line kills one" threads kill "$a"
-is "it is recorded as killed" "$(state "$a"): $(cat "$M/state/threads/$a/error")" "killed: Killed by request"
+is "it is recorded as killed" "$(state "$a"): $(<"$M/state/threads/$a/error")" "killed: Killed by request"
 ok "the mount is still there" answers
 
 a=$(run "sleep 3; echo later")

@@ -27,7 +27,7 @@ stop() { # SIGNAL: its exit status
   wait "$watcher"
 }
 lines() { cut -c 11- "$T/lines"; }
-told() { until_true grep -qF -- "$2" "$T/lines" && good "$1" || bad "$1" "wanted: $2" "got: $(cat "$T/lines")"; }
+told() { until_true grep -qF -- "$2" "$T/lines" && good "$1" || bad "$1" "wanted: $2" "got: $(<"$T/lines")"; }
 
 watch .ai/tools
 sed -i 's/Hello/Good day/' "$tool"
@@ -98,15 +98,15 @@ ryefs sign -q my/hello
 watch --run my/hello name=Ann
 sed -i 's/Good day/Welcome/' "$tool"
 told "it runs" "ran      tool:my/hello: exit status 0"
-has "its output" "$(cat "$T/lines")" "Welcome, Ann!"
+has "its output" "$(<"$T/lines")" "Welcome, Ann!"
 sed -i 's/Welcome/Hello/' .ai/tools/other/hello.py
 stop
-lacks "no other item" "$(cat "$T/lines")" other/hello
+lacks "no other item" "$(<"$T/lines")" other/hello
 watch --json --run my/hello
 sed -i 's/Welcome/Hi/' "$tool"
 until_true grep -q '"event":"ran"' "$T/lines"
 is "JSON: one object a line, and the run's own" "$(grep '"event"' "$T/lines" | jq -r '"\(.event) \(.ref)"' | tr '\n' ' ')" "signed tool:my/hello ran tool:my/hello "
-has "a run that fails" "$(cat "$T/lines")" "exit status 2"
+has "a run that fails" "$(<"$T/lines")" "exit status 2"
 stop
 has "parameters without --run" "$(ryefs watch my/hello name=Ann 2>&1) [$?]" "parameters are for --run" "[2]"
 has "nothing of that name" "$(timeout 20 ryefs watch my/no-such 2>&1) [$?]" "not found: my/no-such" "[3]"

@@ -11,8 +11,8 @@ for who in mine evil; do
   beside $who "$PY" "$E2E/http_server.py" "$T/$who"
   until_true test -s "$T/$who"
 done
-PORT=$(cat "$T/mine")
-MINE=http://127.0.0.1:$PORT EVIL=http://127.0.0.1:$(cat "$T/evil")
+PORT=$(<"$T/mine")
+MINE=http://127.0.0.1:$PORT EVIL=http://127.0.0.1:$(<"$T/evil")
 fx_mcp_peer
 PEER=$URL
 unset TRACKER HOST_NAME LATER
@@ -146,7 +146,7 @@ echo '{"tool":"rye/bash/bash","tests":[{"name":"t","params":{"command":"echo ran
 has "a clone's tests give a bundle's tool no command" "$(why rye/dev/test_runner)" 'tests rye/bash/bash' 'has no signature'
 is 'nothing has run' "$(ls "$P/ran" 2>/dev/null)" ''
 is 'a caller may want it' "$(of rye/dev/test_runner '{"any_tool":true}' .data.summary.passed)" 1
-is 'and then it has' "$(cat "$P/ran")" ran
+is 'and then it has' "$(<"$P/ran")" ran
 
 # of the limits of runs numbers are taken
 config "$P" execution/execution.yaml execution 'tools: {rye/core/system/system: {timeout: 7}}

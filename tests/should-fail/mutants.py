@@ -22,6 +22,7 @@ file. Nothing is written but a temporary directory."""
 import concurrent.futures
 import json
 import os
+import random
 import re
 import shlex
 import signal
@@ -212,7 +213,7 @@ class Build:
         """Exit status, None when it had to be ended, and its standard output: TAP, while a fault on
         stderr may end within a line."""
         env = dict(os.environ, TMPDIR=work, RYEFS=ryefs, RYE_TEST_SRC=os.path.join(self.root, "tests"),
-                   CMOCKA_MESSAGE_OUTPUT="TAP")
+                   CMOCKA_MESSAGE_OUTPUT="TAP", MALLOC_PERTURB_=str(random.randint(1, 255)))
         # no pipe: what outlives the test would hold it open
         with tempfile.TemporaryFile("w+", errors="replace") as out:
             with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.DEVNULL,
