@@ -38,7 +38,7 @@ static int api_search_run(struct rye *rye, const struct search_env *env,
 int rye_search(struct rye *rye, const struct rye_query *query, struct rye_err *err)
 {
 	const struct search_ask ask = { .query = query->text,
-					.kinds = kinds_with(RYE_KIND_RUNS),
+					.kinds = kinds_with(RYE_KIND_RUNS | RYE_KIND_MANIFEST),
 					.spaces = ALL_SPACES,
 					.prefix = "" };
 	struct search_env env = env_of(rye, query->stop);
@@ -58,8 +58,12 @@ int rye_search(struct rye *rye, const struct rye_query *query, struct rye_err *e
 				       .space = rye->spaces->v[from->of->space].label,
 				       .score = from->score };
 
-		snprintf(name, sizeof(name), "%.*s%s", RYE_NAME_MAX, space_stem(hit.id),
-			 from->of->ext);
+		if (!rye_kind_has(hit.kind, RYE_KIND_MANIFEST))
+			snprintf(name, sizeof(name), "%.*s%s", RYE_NAME_MAX, space_stem(hit.id),
+				 from->of->ext);
+		else /* what is shown of it is its folder, or why there is none */
+			snprintf(name, sizeof(name), "%.64s%s", hit.id,
+				 from->doc->code == RYE_OK ? "/SKILL.md" : "");
 		if (query->fn(query->arg, &hit))
 			break;
 	}

@@ -278,6 +278,18 @@ int merging_hook(struct cli *cli, json_t *made);
 /* cli/skill/skill_new.c: a skill of this one text, SKILL.md; dry: only whether it can be. Exit status. */
 int skill_new(struct cli *cli, enum rye_space space, const char *text, bool dry);
 
+/* cli/skill/skill_move.c: a verified skill under another name, signed; the old one stays. Exit status. */
+struct skill_moving {
+	enum rye_space space;
+	const char *name, *to;
+	bool dry;
+};
+int skill_move(struct cli *cli, const struct skill_moving *what);
+/* Has a call that was killed done so, and taken the old folder away? */
+bool skill_moved(struct cli *cli, const struct skill_moving *what);
+/* Folder and manifest go; exit status. */
+int skill_drop(struct cli *cli, enum rye_space space, const char *name);
+
 /* sign_ask.c: asks for each refused item of the batch; fn signs one, exit status. */
 typedef int (*sign_ask_fn)(void *arg, const char *ref);
 int sign_ask(struct cli *cli, const struct rye_batch *batch, sign_ask_fn fn, void *arg);

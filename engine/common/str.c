@@ -102,6 +102,17 @@ struct rye_span span_strip_unicode(struct rye_span s)
 	return s;
 }
 
+bool span_conflict(struct rye_span s)
+{
+	static const char *const marks[] = { "<<<<<<< ", "=======", ">>>>>>> " };
+	struct rye_span line;
+	size_t seen = 0;
+
+	while (seen < ARRAY_SIZE(marks) && span_line(&s, &line))
+		seen += span_starts(line, marks[seen]);
+	return seen == ARRAY_SIZE(marks);
+}
+
 char *span_dup(struct rye_span s)
 {
 	char *copy = memory_note(malloc(s.len + 1));

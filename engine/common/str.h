@@ -8,6 +8,9 @@
 #include <stdarg.h>
 #include <string.h>
 
+/* "1 file", "2 files": behind the noun; whatever integer it is */
+#define PLURAL(n) ((n) == 1 ? "" : "s")
+
 #define SPAN(literal)                          \
 	(struct rye_span)                      \
 	{                                      \
@@ -31,6 +34,8 @@ bool span_line(struct rye_span *s, struct rye_span *ret_line);
 struct rye_span span_trim(struct rye_span s);
 /* The whitespace of Python's str.strip(), multi-byte characters included. */
 struct rye_span span_strip_unicode(struct rye_span s);
+/* A merge that git left open: "<<<<<<< ", "=======" and ">>>>>>> " at the beginning of lines, in this order. */
+bool span_conflict(struct rye_span s);
 char *span_dup(struct rye_span s); /* NUL-terminated; free it; NULL: out of memory */
 
 bool str_ends(const char *s, const char *suffix);

@@ -6,6 +6,7 @@
 #include "item/item.h"
 
 #include "base/id.h"
+#include "memory.h"
 #include "scope.h"
 #include "skill/skill.h"
 #include "str.h"
@@ -71,4 +72,44 @@ int item_check_attached(const struct item_env *env, const struct rye_item *item,
 	if (!r)
 		r = skill_check(space_fd(item->space), &skill, ret_linked, &why);
 	return r ? attached_refuse(item, &why, err) : 0;
+}
+
+void attached_done(struct attached *attached)
+{
+	rye_blob_unref(attached->text);
+	free(attached->about);
+	*attached = (struct attached){ 0 };
+}
+
+static int attached_read(const struct rye_item *item, struct attached *ret, struct rye_err *err)
+{
+	auto_close int folder = skill_open_folder(space_fd(item->space), item->id);
+	auto_skill struct skill skill = { 0 };
+	auto_json json_t *front = NULL;
+	struct stat st;
+	int r = parsed_skill(&item->parsed, &skill, err);
+
+	if (!r)
+		r = skill_load(folder, skill_find(&skill, SKILL_TEXT), &ret->text, &st, err);
+	if (!r)
+		r = skill_front((struct rye_span){ ret->text->data, ret->text->len }, &front,
+				&ret->body, err);
+	if (r)
+		return r;
+	ret->about = strdup(json_str(front, "description"));
+	return ret->about ? 0 : memory_fail(err);
+}
+
+int item_attached(const struct item_env *env, const struct rye_item *item, struct attached *ret,
+		  struct rye_err *err)
+{
+	bool linked;
+	int r = item_check_attached(env, item, &linked, err);
+
+	*ret = (struct attached){ 0 };
+	if (!r)
+		r = attached_read(item, ret, err);
+	if (r)
+		attached_done(ret);
+	return r;
 }

@@ -106,9 +106,7 @@ int rye_load_path(const struct item_env *env, const struct path_ask *ask, struct
 
 struct rye_item *rye_item_ref(const struct rye_item *item);
 void rye_item_unref(struct rye_item *item);
-
 DEFINE_AUTO(auto_item_, struct rye_item *, rye_item_unref)
-
 #define auto_item __attribute__((cleanup(auto_item_)))
 
 /*
@@ -133,6 +131,16 @@ int item_glance(const struct item_env *env, const struct item_ask *ask, struct g
 int item_check_attached(const struct item_env *env, const struct rye_item *item, bool *ret_linked,
 			struct rye_err *err);
 struct skill; /* skill/skill.h */
+/* Its text, once all that is listed is as the manifest says. */
+struct attached {
+	struct rye_blob *text; /* SKILL.md */
+	struct rye_span body; /* in it: what stands behind the metadata */
+	char *about; /* its description */
+};
+int item_attached(const struct item_env *env, const struct rye_item *item, struct attached *ret,
+		  struct rye_err *err);
+void attached_done(struct attached *attached);
+#define auto_attached __attribute__((cleanup(attached_done)))
 /* What the manifest says, verified or not. */
 int parsed_skill(const struct parsed_item *item, struct skill *ret, struct rye_err *err);
 
@@ -249,17 +257,15 @@ static inline json_t *meta_schema(const struct rye_item *item)
 {
 	return parsed_schema(&item->parsed);
 }
-
 /* The same of a `parameters` list, an action's for instance. */
 json_t *meta_schema_list(const json_t *parameters);
 
 /*
  * render.c: verified items → what is read. Interpolation is in interpolate.c, input validation in
- * inputs.c, the prompt in prompt.c. Pure: environment values come from the caller's function.
+ * inputs.c, the prompt in prompt.c. Pure: environment values come from the caller's function; it says
+ * NULL of what is not on the allow-list or not set (the placeholder stays).
  */
-/* NULL: not on the allow-list or not set (the placeholder stays). */
 typedef const char *(*interp_env_fn)(void *arg, const char *name);
-
 /* The environment that directives may read (interp_env.c). arg: more names, "A:B", or NULL. */
 const char *interp_environ(void *arg, const char *name);
 
@@ -268,7 +274,6 @@ struct interp {
 	interp_env_fn env; /* NULL: no environment */
 	void *env_arg;
 };
-
 /* Appends; out->failed when the result is over out's cap. */
 void interp_text(const struct interp *in, struct rye_span text, struct rye_buf *out);
 /*

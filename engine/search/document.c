@@ -124,6 +124,11 @@ static struct rye_blob *document_finish(struct draft *draft, const char *title, 
 	return buf_blob(&out);
 }
 
+static struct rye_span first_bytes(struct rye_span body)
+{
+	return (struct rye_span){ body.ptr, body.len < DOC_BODY_MAX ? body.len : DOC_BODY_MAX };
+}
+
 struct rye_blob *doc_make(const struct rye_item *item)
 {
 	static const char *const names[] = { "name", NULL };
@@ -131,11 +136,9 @@ struct rye_blob *doc_make(const struct rye_item *item)
 	static const char *const titles[] = { "title", NULL };
 	const char *name = rye_kind_has(item->kind, RYE_KIND_PROCESS) ? "" : doc_text(item, names);
 	const char *title = doc_text(item, titles), *stem = space_stem(item->id);
-	struct rye_span body = item->body;
+	struct rye_span body = first_bytes(item->body);
 	struct draft draft = { 0 };
 
-	if (body.len > DOC_BODY_MAX)
-		body.len = DOC_BODY_MAX;
 	document_put_field(&draft, DOC_TITLE, span_of(*title ? title : *name ? name : stem));
 	document_put_field(&draft, DOC_NAME, span_of(*name ? name : stem));
 	document_put_field(&draft, DOC_DESCRIPTION, span_of(doc_text(item, about)));
@@ -143,6 +146,20 @@ struct rye_blob *doc_make(const struct rye_item *item)
 	document_put_field(&draft, DOC_PREVIEW, matched_preview(item));
 	query_lower(body, &draft.text);
 	return document_finish(&draft, *title ? title : *name ? name : stem, item->id);
+}
+
+struct rye_blob *doc_make_attached(const struct rye_item *item, const struct attached *attached)
+{
+	struct rye_span body = first_bytes(attached->body);
+	struct draft draft = { 0 };
+
+	document_put_field(&draft, DOC_TITLE, span_of(item->id));
+	document_put_field(&draft, DOC_NAME, span_of(item->id));
+	document_put_field(&draft, DOC_DESCRIPTION, span_of(attached->about));
+	document_put_field(&draft, DOC_CATEGORY, SPAN(""));
+	document_put_field(&draft, DOC_PREVIEW, first_chars(body, PREVIEW_CHARS));
+	query_lower(body, &draft.text);
+	return document_finish(&draft, item->id, item->id);
 }
 
 struct rye_blob *doc_without_body(struct rye_blob *whole)

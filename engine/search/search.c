@@ -47,12 +47,23 @@ static const char *search_id_of(const struct index_doc *of)
 
 /* ---- documents ---- */
 
+/* What is found of a skill is as whole as the skill is. */
+static struct rye_blob *make_attached(const struct search_env *env, const struct rye_item *item,
+				      struct rye_err *err)
+{
+	auto_attached struct attached attached = { 0 };
+
+	return item_attached(env->items, item, &attached, err) ? NULL :
+								 doc_make_attached(item, &attached);
+}
+
 static struct rye_blob *search_make(const struct search_env *env, const struct index_doc *of)
 {
 	const struct space *spaces = env->items->spaces->v;
 	const char *id = search_id_of(of);
 	auto_item struct rye_item *item = NULL;
 	struct rye_err err = { 0 };
+	struct rye_blob *doc = NULL;
 	unsigned char sha[SHA_LEN];
 	char path[1100];
 	const struct path_ask ask = { .space = &spaces[of->space],
@@ -69,11 +80,13 @@ static struct rye_blob *search_make(const struct search_env *env, const struct i
 		r = space_barred(&spaces[i], ask.kind, id, &err);
 	if (!r)
 		r = rye_load_path(env->items, &ask, &item, &err);
+	if (!r)
+		doc = rye_kind_has(ask.kind, RYE_KIND_MANIFEST) ? make_attached(env, item, &err) :
+								  doc_make(item);
 	/* memory that runs out is no verdict */
-	if (r)
-		return err.code == RYE_NOT_FOUND || err.sys == ENOMEM ? NULL :
-									doc_refused(id, err.code);
-	return doc_make(item);
+	if (doc || err.code == RYE_OK || err.code == RYE_NOT_FOUND || err.sys == ENOMEM)
+		return doc;
+	return doc_refused(id, err.code);
 }
 
 /* Keeps it with its item: as it is, or where memory is short without its body. */

@@ -44,6 +44,8 @@ static inline struct rye_span doc_sieve(const struct doc *doc)
 
 /* With the body. NULL: out of memory. */
 struct rye_blob *doc_make(const struct rye_item *item);
+/* The same of a manifest, which says nothing: of what is attached to it. */
+struct rye_blob *doc_make_attached(const struct rye_item *item, const struct attached *attached);
 /* The same with a sieve for the body, or a reference to it where that would not be smaller. */
 struct rye_blob *doc_without_body(struct rye_blob *whole);
 struct rye_blob *doc_refused(const char *id, enum rye_code code);

@@ -12,6 +12,7 @@
 #include "memory.h"
 #include "parse/parse.h"
 #include "sign/sign_inner.h"
+#include "skill/skill.h"
 #include "space/space.h"
 #include "str.h"
 #include "trust/trust.h"
@@ -371,22 +372,19 @@ static int sign_answer(struct sign_job *job, json_t **reply, struct rye_err *err
 	return 0;
 }
 
-/* A merge that git left open: "<<<<<<< ", "=======" and ">>>>>>> " at the beginning of lines, in this order. */
-static bool has_conflict(struct rye_span text)
-{
-	static const char *const marks[] = { "<<<<<<< ", "=======", ">>>>>>> " };
-	struct rye_span line;
-	size_t seen = 0;
-
-	while (seen < ARRAY_SIZE(marks) && span_line(&text, &line))
-		seen += span_starts(line, marks[seen]);
-	return seen == ARRAY_SIZE(marks);
-}
-
 static int check_conflict(const struct sign_job *job, json_t **reply, struct rye_err *err)
 {
-	if (!has_conflict((struct rye_span){ job->item.raw->data, job->item.raw->len }))
+	bool manifest = rye_kind_has(job->ask->kind, RYE_KIND_MANIFEST);
+	const char *space = job->at.space->type == RYE_USER ? "--space user " : "";
+
+	if (!span_conflict((struct rye_span){ job->item.raw->data, job->item.raw->len }))
 		return 0;
+	/* what a manifest lists is settled in the folder */
+	if (manifest && skill_name_ok(span_of(job->at.id)))
+		return sign_refuse(reply, RYE_INVALID, err,
+				   "%s has conflict marks of a merge (<<<<<<<); " MEND_WITH
+				   "ryefs skill add %s%s",
+				   job->item.abspath, space, job->at.id);
 	return sign_refuse(reply, RYE_INVALID, err,
 			   "%s has conflict marks of a merge (<<<<<<<): settle it, then sign",
 			   job->item.abspath);
@@ -477,10 +475,15 @@ bool sign_is_glob(const char *id)
 
 static int sign_not_found(const struct sign_ask *ask, json_t **reply, struct rye_err *err)
 {
+	struct rye_err why = { 0 };
 	char dir[4200];
-	int r = sign_refuse(reply, RYE_NOT_FOUND, err, "%s not found: %s", title_of(ask->kind),
-			    ask->id);
+	int r;
 
+	if (rye_kind_has(ask->kind, RYE_KIND_MANIFEST) &&
+	    sign_no_manifest(ask->space, ask->id, &why))
+		return sign_refuse(reply, why.code, err, "%s", why.msg);
+	r = sign_refuse(reply, RYE_NOT_FOUND, err, "%s not found: %s", title_of(ask->kind),
+			ask->id);
 	if (ask->kind == RYE_CONFIG)
 		return r;
 	snprintf(dir, sizeof(dir), "%s/.ai/%s", ask->space->root, rye_kind_dir(ask->kind));

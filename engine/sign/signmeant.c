@@ -427,6 +427,7 @@ void sign_check_meaning(const struct item_env *env, const struct parsed_item *it
 		meant_permissions(&m);
 	} else if (rye_kind_has(item->kind, RYE_KIND_PROCESS)) {
 		meant_schema(&m);
+		sign_check_spelling(&m);
 		meant_executor(&m);
 		meant_graph(&m);
 	}

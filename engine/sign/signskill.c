@@ -2,8 +2,10 @@
 /* What has to be so before a manifest is signed: the files of its folder. May wait for a disk. */
 #include "sign/sign_inner.h"
 
+#include "scope.h"
 #include "skill/skill.h"
 #include "space/space.h"
+#include "str.h"
 
 int sign_check_skill(const struct parsed_item *item, struct rye_err *err)
 {
@@ -20,4 +22,19 @@ int sign_check_skill(const struct parsed_item *item, struct rye_err *err)
 			"the files of skill %s are not what its manifest lists; " MEND_WITH
 			"ryefs skill add %s%s",
 			skill.name, space, skill.name);
+}
+
+int sign_no_manifest(const struct space *space, const char *name, struct rye_err *err)
+{
+	auto_close int folder = -1;
+
+	if (skill_name_ok(span_of(name)))
+		folder = skill_open_folder(space_fd(space), name);
+	if (folder < 0)
+		return 0;
+	return rye_fail(
+		err, RYE_UNSIGNED,
+		"skill %s is a folder that was never signed: its files are looked at first; " MEND_WITH
+		"ryefs skill add %s%s",
+		name, space->type == RYE_USER ? "--space user " : "", name);
 }

@@ -119,6 +119,10 @@ static int on_hit(void *arg, const struct rye_hit *hit)
 	const char *slash = strrchr(hit->id, '/');
 	char name[256], target[2048];
 
+	/* a link that leads nowhere helps no caller */
+	if (rye_kind_has(hit->kind, RYE_KIND_MANIFEST) &&
+	    results->searches->front->opt->skills == RYE_OFFER_NONE)
+		return 0;
 	if (!search_name(results->n + 1, hit->kind, hit->id, name))
 		return 0;
 	snprintf(target, sizeof(target), "../../%s/%.*s%s", rye_kind_dir(hit->kind),

@@ -151,6 +151,14 @@ tool computed 'CONFIG_SCHEMA = dict(type="object")' "$RUN"
 said=$(sign tool:k/computed)
 shows 'a schema that is computed' 'CONFIG_SCHEMA is no literal' 'CONFIG_SCHEMA' "$TOOLS/computed.py" "$said"
 lacks 'is refused' "$(<"$TOOLS/computed.py")" 'rye:signed'
+tool misspelt 'CONFIG_SCHAMA = dict(type="object")' '__requirs__ = ["net.http"]' 'CONFIG = {"timeot": 1}' "$RUN"
+said=$(sign tool:k/misspelt)
+shows 'a misspelt schema' 'CONFIG_SCHAMA counts for nothing: did you mean CONFIG_SCHEMA?' 'CONFIG_SCHAMA' "$TOOLS/misspelt.py" "$said"
+shows 'a misspelt field' '__requirs__ counts for nothing: did you mean __requires__?' '__requirs__' "$TOOLS/misspelt.py" "$said"
+is 'it is signed all the same' "$(grep -o 'counts for nothing' <<<"$said" | wc -l) $(grep -c '^signed ' <<<"$said")" '2 1'
+sed -i '/^# rye:/d; s/CONFIG_SCHAMA/CONFIG_SCHEMA = {"type": "object"}\nCONFIG_SCHEMAS/; /requirs/d' "$TOOLS/misspelt.py"
+is 'a name of its own beside the field is none' "$(sign tool:k/misspelt)" 'signed tool:k/misspelt'
+tool misspelt 'CONFIG_SCHAMA = {"type": "object"}' "$RUN"
 EXECUTOR=python tool ran "$RUN"
 shows 'an executor that is none' "executor_id 'python' names no tool" 'executor_id' "$TOOLS/ran.py" "$(sign tool:k/ran)"
 tool colon 'def execute(params, project_path) return {}'
@@ -192,6 +200,10 @@ shows "a graph's hook: action" "hook 2: action.timeout: no such key" timeout "$T
 shows "a graph's hook: layer" "hook 3: layer: 1, 2 or 3 is wanted" 'layer: 4' "$TOOLS/hooked.yaml" "$said"
 sed -i 's/after_stop/after_step/; s/, timeout: 3//; s/layer: 4/layer: 2/' "$TOOLS/hooked.yaml"
 is "a graph's good hooks" "$(sign tool:k/hooked)" 'signed tool:k/hooked'
+sed '/^# rye:/d; s/^tool_id: .*/tool_id: spelt/; s/^permissions:/parmeters: []\npermissions:/' "$TOOLS/hooked.yaml" >"$TOOLS/spelt.yaml"
+shows 'a misspelt field of YAML' 'parmeters counts for nothing: did you mean parameters?' 'parmeters' "$TOOLS/spelt.yaml" "$(sign tool:k/spelt)"
+printf '%s\n' '#!/bin/bash' '# version: "1.0.0"' '# tool_type: bash' '# category: k' '# description: d' '# paramters: []' '# Paramters: none' 'echo hi' >"$TOOLS/told.sh"
+shows 'of comments' 'paramters counts for nothing: did you mean parameters?' '# paramters' "$TOOLS/told.sh" "$(sign tool:k/told)"
 cat >"$TOOLS/mapping.yaml" <<'TOOL'
 tool_id: mapping
 tool_type: yaml
@@ -215,7 +227,7 @@ has 'a remedy keeps the options with their values' "$(eval "'$RYEFS' $mend" 2>&1
 
 said=$("$RYEFS" doctor --project "$P" --user "$U" --system "$S" 2>&1)
 for what in "there is no input 'whoo'" "'turn' limits nothing" 'this is not Python' "executor_id 'python'" "node 'a': no permission" "'postion' is not read" \
-  "event: 'limt' is none"; do
+  "event: 'limt' is none" 'CONFIG_SCHAMA counts for nothing'; do
   has "doctor tells it, too: $what" "$said" "$what"
 done
 finish

@@ -121,4 +121,6 @@ is "and is not to be signed" "$(<"$T/said")" ""
 printf 'a\0b\n' >"$T/sides/ours"
 not_ok "what is no text is not merged" says ryefs merge "$T"/sides/{base,ours,theirs} .ai/tools/x.sh
 is "and stays as it was" "$(od -An -c "$T/sides/ours" | tr -d ' ')" 'a\0b\n'
+for side in base ours theirs; do echo $side >"$T/$side"; done
+like "of a skill's file the remedy signs the skill" "$(ann ryefs merge "$T/base" "$T/ours" "$T/theirs" .ai/skills/pdf/notes.md 2>&1)" 'mend with: ryefs skill add pdf$'
 finish

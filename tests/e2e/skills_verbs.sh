@@ -135,17 +135,66 @@ ok "what runs, runs" test -x "$T/copies/pdf/scripts/run.sh" -a ! -x "$T/copies/p
 echo x >>"$P/.ai/skills/loud/notes.md"
 not_ok "frozen, a refused one fails it" skill export --frozen "$T/frozen"
 not_ok "and nothing is written" test -e "$T/frozen"
-is "else it is left out" "$(skill export "$T/copies" 2>&1 | tr '\n' ' ')" "loud is refused, and left out $T/copies has 1 skills "
+is "else it is left out" "$(skill export "$T/copies" 2>&1 | tr '\n' ' ')" "loud is refused, and left out $T/copies has 1 skill "
 is "with its copy of before" "$(ls -A "$T/copies")" "pdf"
 
 # --- verbs of single files ---
 
 verb() { "$RYEFS" "$1" --project "$P" "${@:2}" 2>&1 </dev/null; }
-has "rm names what removes all of it" "$(verb rm --yes skill:pdf) [$?]" "skill:pdf is a folder" "mend with: ryefs skill remove pdf" "[2]"
-has "mv what moves it" "$(verb mv skill:pdf papers) [$?]" "mend with: ryefs skill add --as papers $P/.ai/skills/pdf && ryefs skill remove pdf" "[2]"
-has "edit its text" "$(EDITOR=true verb edit skill:pdf) [$?]" "/.ai/skills/pdf/SKILL.md && ryefs skill add pdf" "[2]"
-is "and none has done anything" "$("$RYEFS" verify --project "$P" skill:pdf 2>&1)" "ok       skill:pdf"
+has "edit says what edits its text" "$(EDITOR=true verb edit skill:pdf) [$?]" "/.ai/skills/pdf/SKILL.md && ryefs skill add pdf" "[2]"
 has "log tells of its manifest" "$(verb log skill:pdf)" " ok "
+K=$P/.ai/skills
+sed -i 's/^version: .*/version: "3.2.1"/' "$K/pdf.yaml" && "$RYEFS" sign -q --project "$P" skill:pdf
+echo unread >"$K/pdf/unread"
+has "what no manifest lists is not moved along" "$(verb mv skill:pdf papers) [$?]" "its folder has what the manifest does not list" "mend with: ryefs skill diff pdf" "[4]"
+rm "$K/pdf/unread"
+has "nor to a name that is none" "$(verb mv skill:pdf My_Papers) [$?]" "wanted are 1 to 64 of a-z" "mend with: ryefs mv --project $P skill:pdf my-papers" "[2]"
+has "nor over another" "$(verb mv skill:pdf loud) [$?]" "skill:loud is there already" "mend with: ryefs mv --project $P skill:pdf loud-2" "[2]"
+has "dry, it is told" "$(verb mv -n skill:pdf papers)" "would move skill:pdf to skill:papers: $K/papers"
+is "and none has done anything" "$(verb verify skill:pdf; ls "$K")" "ok       skill:pdf
+$(printf '%s\n' loud loud.yaml pdf pdf.yaml)"
+is "it is moved" "$(verb mv skill:pdf papers)" "moved skill:pdf to skill:papers: $K/papers"
+is "signed, whole, and nothing is left" "$(verb verify skill:papers; ls -A "$K" | grep -c pdf; sed 's/^name: papers/name: pdf/' "$K/papers/SKILL.md" | diff - "$T/pdf/SKILL.md")" "ok       skill:papers
+0"
+is "what runs, runs, and its version stays" "$("$K/papers/scripts/run.sh") $(grep ^version "$K/papers.yaml")" 'hi version: "3.2.1"'
+# a call that was killed behind each of its steps goes on
+for step in 1 2; do
+  cp -a "$K/papers" "$T/was" && cp "$K/papers.yaml" "$T/was.yaml"
+  verb mv -q skill:papers "again$step" && mv "$T/was.yaml" "$K/papers.yaml"
+  if [ $step = 1 ]; then mv "$T/was" "$K/papers"; else mv "$T/was" "$K/.papers.4711.tmp"; fi
+  is "killed behind step $step, the same call goes on" "$(verb mv skill:papers "again$step")" "moved skill:papers to skill:again$step: $K/again$step"
+  is "to its end" "$(verb verify "skill:again$step"; ls -A "$K" | grep -c papers)" "ok       skill:again$step
+0"
+  verb mv -q "skill:again$step" papers
+done
+echo more >>"$K/papers/SKILL.md"
+has "a changed one is not moved" "$(verb mv skill:papers pdf) [$?]" "skill:papers is not moved" "mend with: ryefs skill diff papers" "[4]"
+has "it is removed after a yes" "$(verb rm skill:papers) [$?]" "it takes a yes" "[5]"
+is "with all that it has" "$(verb rm --yes skill:papers; ls -A "$K" | grep -c papers)" "removed skill:papers: $K/papers.yaml
+0"
+add "$T/pdf" >/dev/null
+
+# --- search ---
+
+found() { verb search --json "$@" | grep -c '"skill:pdf"'; }
+is "search finds it by its name, its description, its text" "$(found pdf) $(found '"what it is for"') $(found 'what AND text')" "1 1 1"
+echo unread-word >>"$K/pdf/SKILL.md"
+is "what nobody has signed is not looked at, a refused one is found by its name alone" "$(found unread-word) $(found '"what it is for"') $(found pdf)" "0 0 1"
+add pdf >/dev/null
+rm -rf "$K/pdf"
+add "$T/pdf" >/dev/null
+
+# --- merges ---
+
+folder marked
+printf '<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n' | tee "$T/marked/notes.md" >"$T/marks"
+has "of what comes from elsewhere, conflict marks are told" "$(skill add "$T/marked" 2>/dev/null)" "notes.md: CONFLICT MARKS OF A MERGE"
+add "$T/marked" >/dev/null
+echo more >>"$K/marked/SKILL.md"
+is "a text that was signed with them is no open merge" "$(add marked)" "marked is signed"
+cat "$T/marks" >>"$K/marked/SKILL.md"
+has "one that git has left open is not signed" "$(skill add marked 2>&1)" "skills/marked/SKILL.md has conflict marks of a merge (<<<<<<<): settle it, then sign"
+skill remove --yes marked >/dev/null
 
 # --- spaces, and the end ---
 

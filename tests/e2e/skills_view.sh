@@ -79,6 +79,10 @@ until_true test -L "$M/skills/raw"
 is "a folder without a manifest is a link that says so" "$(readlink "$M/skills/raw")" \
   ".why/ENODATA: unsigned; mend with: ryefs skill add raw"
 errno "which leads to no text" EACCES cat "$M/skills/raw"
+errno "it is not signed unseen" ENODATA bash -c "echo '{\"item_id\":\"skill:raw\"}' >'$M/sign'"
+has "and what looks at it is told" "$(cat "$M/.ryefs/errors"; sign skill:raw 2>&1)" \
+  "skill raw is a folder that was never signed: its files are looked at first; mend with: ryefs skill add raw" \
+  "mend with: ryefs skill add raw"
 not_ok "and to no file in it" test -e "$M/skills/raw/SKILL.md"
 
 # --- every bit ---
@@ -339,6 +343,8 @@ for option in only none; do
   mount_rye skills=$option
   is "skills=$option" "$(cd "$M/skills" && find . -maxdepth 1 \( -name 'x-*' -o -name ryefs \) | sort | tr '\n' ' ')" \
     "$([ $option = none ] || echo "./ryefs ./x-adder ")"
+  is "skills=$option: search/ leads where they are" "$(cat "$M"/search/plain/*-skill:plain 2>/dev/null | sed -n 2p)" \
+    "$([ $option = none ] || echo "name: plain")"
   umount_rye
 done
 finish

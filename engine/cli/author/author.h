@@ -29,7 +29,7 @@ void named_item_done(struct named_item *item);
  */
 typedef int named_none_fn(struct cli *cli, const struct rye_err *err, const char *ref);
 int named_item_find(struct cli *cli, int operand, named_none_fn *none, struct named_item *ret);
-/* A skill: its file is a manifest, and verbs of single files leave it alone. */
+/* A skill: its file is a manifest, and `edit` knows single files. */
 bool named_is_folder(const char *ref);
 /* "project" or "user", as --space has it. */
 const char *named_space(enum rye_space space);

@@ -86,32 +86,20 @@ bool named_is_folder(const char *ref)
 	return rye_kind_has(id_split(ref, &id), RYE_KIND_MANIFEST);
 }
 
-/* Of a skill its manifest is the file: what it lists would be left behind, or be another. */
+/* Of a skill its manifest is the file, and what there is to edit lies in the folder. */
 static int named_manifest(struct cli *cli, const struct named_item *item)
 {
-	const char *space = item->space == RYE_USER ? "--space user " : "", *verb = cli->verb->name;
 	auto_free char *folder = strndup(item->file, strlen(item->file) - strlen(item->ext));
 	auto_buf struct rye_buf mend = RYE_BUF_INIT;
-	const char *to, *end = "ryefs skill remove";
 
-	if (!strcmp(verb, "mv")) {
-		if (id_kind(cli->argv[1], &to) == RYE_KIND__MAX)
-			to = cli->argv[1];
-		buf_addf(&mend, "ryefs skill add %s--as ", space);
-		buf_shell(&mend, to);
-		buf_addc(&mend, ' ');
-		buf_shell(&mend, folder ? folder : "");
-		buf_adds(&mend, " && ");
-	} else if (strcmp(verb, "rm") != 0) {
-		buf_adds(&mend, "${EDITOR:-vi} ");
-		buf_shell(&mend, folder ? folder : "");
-		buf_adds(&mend, "/SKILL.md && ");
-		end = "ryefs skill add";
-	}
-	buf_addf(&mend, "%s %s", end, space);
+	buf_adds(&mend, "${EDITOR:-vi} ");
+	buf_shell(&mend, folder ? folder : "");
+	buf_addf(&mend, "/SKILL.md && ryefs skill add %s",
+		 item->space == RYE_USER ? "--space user " : "");
 	buf_shell(&mend, item->id);
 	return cli_complain(cli, CLI_USAGE, folder && !mend.failed ? mend.data : NULL,
-			    "%s is a folder, and %s knows single files", item->ref, verb);
+			    "%s is a folder, and %s knows single files", item->ref,
+			    cli->verb->name);
 }
 
 static int named_fill(struct cli *cli, const json_t *row, struct named_item *ret)
@@ -146,6 +134,7 @@ int named_item_find(struct cli *cli, int operand, named_none_fn *none, struct na
 	auto_json json_t *rows = NULL;
 	struct rye_err err = { 0 };
 	int status = ref_one(cli, operand, ret->ref);
+	bool folders = cli->verb->run != verb_edit;
 	const json_t *row;
 	const char *first;
 
@@ -164,7 +153,7 @@ int named_item_find(struct cli *cli, int operand, named_none_fn *none, struct na
 	if (!row && (cli->opt.space || !is_system(first)))
 		return named_elsewhere(cli, ret->ref, first);
 	status = named_fill(cli, row ? row : json_array_get(rows, 0), ret);
-	if (status == CLI_OK && cli->verb->traits & CLI_WRITES && named_is_folder(ret->ref))
+	if (status == CLI_OK && !folders && named_is_folder(ret->ref))
 		status = named_manifest(cli, ret);
 	return status;
 }

@@ -135,6 +135,8 @@ static int move_look(struct move *move)
 	size_t i;
 
 	json_array_foreach(rows, i, row) {
+		if (!strcmp(json_str(row, "space"), space) && named_is_folder(move->to))
+			continue;
 		if (!strcmp(json_str(row, "space"), space)) {
 			move->there = json_flag(row, "ok", false) && move_is_same(move);
 			if (!move->there)
@@ -152,18 +154,22 @@ static int move_look(struct move *move)
 
 /* ---- the text ---- */
 
+static int move_refuse(const struct move *move)
+{
+	auto_free char *what = NULL, *mend = told_split(move->item.message, &what);
+
+	return cli_complain(move->cli, CLI_REFUSED, mend, "%s is not moved: %.*s", move->item.ref,
+			    what ? (int)strcspn(what, "\n") : 0, what);
+}
+
 static int move_read(struct move *move)
 {
 	const struct named_item *item = &move->item;
 	auto_blob struct rye_blob *bare = NULL;
-	auto_free char *mend = NULL, *what = NULL;
 	int status;
 
-	if (!item->good) {
-		mend = told_split(item->message, &what);
-		return cli_complain(move->cli, CLI_REFUSED, mend, "%s is not moved: %.*s",
-				    item->ref, what ? (int)strcspn(what, "\n") : 0, what);
-	}
+	if (!item->good)
+		return move_refuse(move);
 	status = named_item_read(move->cli, item, &move->was);
 	if (status != CLI_OK)
 		return status;
@@ -280,6 +286,54 @@ static void move_tell(const struct move *move)
 	mentions_tell(cli, move->mentions, item->ref);
 }
 
+static int move_file(struct move *move)
+{
+	bool dry = move->cli->opt.dry_run;
+	int status = move_read(move);
+
+	if (status == CLI_OK)
+		status = move_check_read(move);
+	if (status == CLI_OK)
+		status = move_look(move);
+	if (status == CLI_OK && !move->there)
+		status = move_put(move, true);
+	if (status == CLI_OK)
+		status = mentions_of(move->cli, move->item.ref, &move->mentions);
+	if (status == CLI_OK && !dry && !move->there)
+		status = move_put(move, false);
+	if (status == CLI_OK && !dry) {
+		move_mode(move);
+		status = move_drop(move);
+	}
+	return status;
+}
+
+/* Of a skill its folder goes along. */
+static int move_folder(struct move *move)
+{
+	const struct named_item *item = &move->item;
+	auto_free char *fit = skeleton_id(skeleton_find(rye_kind_name(item->kind), NULL), move->id);
+	const struct skill_moving what = { item->space, item->id, move->id,
+					   move->cli->opt.dry_run };
+	bool moved;
+	int status;
+
+	if (!fit || strcmp(fit, move->id) != 0)
+		return move_bad_id(move, "wanted are 1 to 64 of a-z, 0-9 and single hyphens");
+	moved = !item->good && skill_moved(move->cli, &what);
+	if (!item->good && !moved)
+		return move_refuse(move);
+	status = move_look(move);
+	if (status == CLI_OK)
+		status = mentions_of(move->cli, item->ref, &move->mentions);
+	if (status == CLI_OK && !moved)
+		status = skill_move(move->cli, &what);
+	if (status == CLI_OK && !what.dry)
+		status = skill_drop(move->cli, item->space, item->id);
+	move->path[strlen(move->path) - strlen(item->ext)] = 0;
+	return status;
+}
+
 int verb_mv(struct cli *cli)
 {
 	__attribute__((cleanup(move_done))) struct move move = { .cli = cli };
@@ -288,21 +342,7 @@ int verb_mv(struct cli *cli)
 	if (status == CLI_OK)
 		status = move_read_to(&move);
 	if (status == CLI_OK)
-		status = move_read(&move);
-	if (status == CLI_OK)
-		status = move_check_read(&move);
-	if (status == CLI_OK)
-		status = move_look(&move);
-	if (status == CLI_OK && !move.there)
-		status = move_put(&move, true);
-	if (status == CLI_OK)
-		status = mentions_of(cli, move.item.ref, &move.mentions);
-	if (status == CLI_OK && !cli->opt.dry_run && !move.there)
-		status = move_put(&move, false);
-	if (status == CLI_OK && !cli->opt.dry_run) {
-		move_mode(&move);
-		status = move_drop(&move);
-	}
+		status = named_is_folder(move.item.ref) ? move_folder(&move) : move_file(&move);
 	if (status == CLI_OK)
 		move_tell(&move);
 	return status;

@@ -29,8 +29,10 @@ static int rm_ask(const struct rm_wish *wish)
 {
 	const struct named_item *item = &wish->item;
 	auto_free char *text = NULL, *mend = cli_retyped(wish->cli, "rm --yes", NULL, NULL);
+	bool folder = named_is_folder(item->ref);
 
-	if (asprintf(&text, "remove %s, %s?%s", item->ref, item->file,
+	if (asprintf(&text, "remove %s, %s%s?%s", item->ref, item->file,
+		     folder ? " and the folder beside it" : "",
 		     git_has(item->file) ? "" : " git has no copy of it") < 0)
 		return CLI_FAILED;
 	mentions_tell(wish->cli, wish->mentions, item->ref);
@@ -70,13 +72,26 @@ static void rm_tell(const struct rm_wish *wish)
 	fflush(stdout);
 }
 
+static int rm_now(const struct rm_wish *wish)
+{
+	const struct named_item *item = &wish->item;
+	const struct rye_put put = { .kind = item->kind,
+				     .id = item->id,
+				     .ext = item->ext,
+				     .space = item->space,
+				     .was = { wish->was->data, wish->was->len } };
+	struct rye_err err = { 0 };
+
+	if (named_is_folder(item->ref))
+		return skill_drop(wish->cli, item->space, item->id);
+	return rye_drop(wish->cli->rye, &put, &err) ? cli_fail(wish->cli, &err, item->ref) : CLI_OK;
+}
+
 int verb_rm(struct cli *cli)
 {
 	__attribute__((cleanup(rm_done))) struct rm_wish wish = { .cli = cli };
 	struct named_item *item = &wish.item;
-	struct rye_err err = { 0 };
 	int status = named_item_find(cli, 0, NULL, item);
-	struct rye_put put;
 
 	if (status == CLI_OK)
 		status = named_item_read(cli, item, &wish.was);
@@ -86,15 +101,10 @@ int verb_rm(struct cli *cli)
 		mentions_tell(cli, wish.mentions, item->ref);
 	else if (status == CLI_OK)
 		status = rm_ask(&wish);
+	if (status == CLI_OK && !cli->opt.dry_run)
+		status = rm_now(&wish);
 	if (status != CLI_OK)
 		return status;
-	put = (struct rye_put){ .kind = item->kind,
-				.id = item->id,
-				.ext = item->ext,
-				.space = item->space,
-				.was = { wish.was->data, wish.was->len } };
-	if (!cli->opt.dry_run && rye_drop(cli->rye, &put, &err))
-		return cli_fail(cli, &err, item->ref);
 	rm_tell(&wish);
 	if (!cli->opt.dry_run)
 		rm_note_uncovered(&wish);

@@ -71,6 +71,8 @@ static void file_marks(const struct folder_file *file, struct rye_buf *marks)
 	mark(marks, text && has_unseen(file->blob), "CHARACTERS THAT ARE NOT SHOWN");
 	mark(marks, text && (holds(file->blob, "http://") || holds(file->blob, "https://")),
 	     "addresses");
+	mark(marks, span_conflict((struct rye_span){ file->blob->data, file->blob->len }),
+	     "CONFLICT MARKS OF A MERGE");
 	mark(marks, skill && slash, "a skill of its own to some clients");
 	if (skill && !slash)
 		mark_front(marks, file->blob);

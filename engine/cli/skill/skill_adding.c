@@ -168,13 +168,14 @@ static bool is_version(const char *text)
 }
 
 /* What the skill itself says, else what the manifest said before. */
-static const char *version_for(const json_t *front, const struct skill *was)
+static const char *version_for(const struct skill_adding *adding, const json_t *front)
 {
 	const char *own = json_str(json_object_get(front, "metadata"), "version");
+	const char *before = adding->was.n ? adding->was.version : adding->version;
 
 	if (is_version(own))
 		return own;
-	return was->n && is_version(was->version) ? was->version : "1.0.0";
+	return before && is_version(before) ? before : "1.0.0";
 }
 
 static void put_file(struct rye_buf *text, const struct folder_file *file)
@@ -209,7 +210,7 @@ static int adding_write(struct skill_adding *adding, const json_t *front, struct
 	size_t files;
 
 	buf_addf(&adding->text, "name: %s\nversion: \"%s\"\n", adding->name,
-		 version_for(front, &adding->was));
+		 version_for(adding, front));
 	put_source(adding);
 	files = adding->text.len;
 	buf_adds(&adding->text, "files:\n");
@@ -277,6 +278,26 @@ static int adding_signer(struct skill_adding *adding)
 			    adding->before, adding->signer);
 }
 
+/* Where it lies, git merges it: what is open is not signed, unless a text that was signed has such lines. */
+static int adding_settled(const struct skill_adding *adding)
+{
+	for (size_t i = 0; adding->in_place && i < adding->folder.n; i++) {
+		const struct folder_file *file = &adding->folder.v[i];
+		const struct skill_file *was = skill_find(&adding->was, file->path);
+		struct rye_span text = { file->blob->data, file->blob->len };
+		unsigned char sha[SHA_LEN];
+
+		sha256_of(text, sha);
+		if (!span_conflict(text) || (was && !memcmp(sha, was->sha, SHA_LEN)))
+			continue;
+		return cli_complain(adding->cli, CLI_FAILED, NULL,
+				    "%s/.ai/skills/%s/%s has conflict marks of a merge (<<<<<<<): "
+				    "settle it, then sign",
+				    adding->place.info.root, adding->name, file->path);
+	}
+	return CLI_OK;
+}
+
 /* ---- all of it ---- */
 
 /* SKILL.md says the name, or is made to. */
@@ -335,6 +356,8 @@ int adding_read(struct skill_adding *adding, int dir)
 	if (r)
 		return adding_fail(adding, &err);
 	status = adding_place(adding, dir);
+	if (status == CLI_OK)
+		status = adding_settled(adding);
 	if (status == CLI_OK && adding_write(adding, front, &err))
 		status = adding_fail(adding, &err);
 	if (status != CLI_OK)

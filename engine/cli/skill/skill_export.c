@@ -127,8 +127,9 @@ static int export_all(struct exporting *out)
 
 	if (out->cli->opt.frozen && json_array_size(out->refused))
 		return cli_complain(out->cli, CLI_REFUSED, "ryefs skill list",
-				    "%zu skills are refused, and nothing was copied",
-				    json_array_size(out->refused));
+				    "%zu skill%s refused, and nothing was copied",
+				    json_array_size(out->refused),
+				    json_array_size(out->refused) == 1 ? " is" : "s are");
 	out->dir = open(out->cli->argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (out->dir < 0 && mkdir(out->cli->argv[1], 0755) == 0)
 		out->dir = open(out->cli->argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -139,7 +140,8 @@ static int export_all(struct exporting *out)
 		if (export_one(out, json_string_value(name), &err))
 			return cli_fail(out->cli, &err, json_string_value(name));
 	drop_refused(out);
-	snprintf(said, sizeof(said), "has %zu skills", json_array_size(out->names));
+	snprintf(said, sizeof(said), "has %zu skill%s", json_array_size(out->names),
+		 PLURAL(json_array_size(out->names)));
 	return out_success(out->cli, "directory", out->cli->argv[1], said);
 }
 

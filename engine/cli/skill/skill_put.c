@@ -37,7 +37,7 @@ static void adding_diff(const struct skill_adding *adding)
 
 static void adding_show(const struct skill_adding *adding)
 {
-	printf("%s, %zu files%s\n", adding->name, adding->folder.n,
+	printf("%s, %zu file%s%s\n", adding->name, adding->folder.n, PLURAL(adding->folder.n),
 	       adding->was.n ? " (what is signed was looked at before)" : "");
 	if (adding->source) {
 		fputs("  from ", stdout);

@@ -107,6 +107,7 @@ struct skill_adding {
 	const char *as; /* the name that it is to have; NULL: its own */
 	const struct skill_source *source; /* or NULL */
 	const char *commit;
+	const char *version; /* of what nothing was signed before under this name, or NULL */
 	struct rye_span theirs; /* its author's manifest, or nothing */
 	const char *hash; /* of a lock file, or NULL */
 	struct rye_buf *digests; /* it is one of several: what --expect is to say is put there */

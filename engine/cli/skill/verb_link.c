@@ -191,8 +191,8 @@ static int link_each(struct linking *linking, const char *path)
 			  !leads_to(dir, entry->d_name, target);
 	}
 	if (others)
-		cli_note(cli, "%zu names in %s are others' and stay; they are not verified", others,
-			 path);
+		cli_note(cli, "%zu name%s in %s %s; not verified", others, PLURAL(others), path,
+			 others == 1 ? "is another's and stays" : "are others' and stay");
 	return CLI_OK;
 }
 

@@ -117,13 +117,9 @@ int skill_remove_word(struct cli *cli)
 		return cli_complain(cli, CLI_NOT_FOUND, "ryefs skill list",
 				    "there is no skill %s in %s", name, place.info.root);
 	status = cli_asks(cli, &question);
-	if (status != CLI_OK)
-		return status;
-	io_remove_tree(dir, name, SKILL_DEPTH_MAX + 8);
-	unlinkat(dir, file, 0);
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		return cli_complain(cli, CLI_FAILED, NULL, "%s could not be removed whole", name);
-	return out_success(cli, "name", name, "is removed");
+	if (status == CLI_OK)
+		status = skill_drop(cli, place.space, name);
+	return status == CLI_OK ? out_success(cli, "name", name, "is removed") : status;
 }
 
 int verb_skill(struct cli *cli)

@@ -105,8 +105,11 @@ static int merge_write(const char *path, const struct rye_blob *text)
 static char *merge_remedy(struct cli *cli, const char *path)
 {
 	char ref[REF_MAX];
+	const char *id;
 
 	ref_from_word(cli, path, ref);
+	if (rye_kind_has(id_split(ref, &id), RYE_KIND_MANIFEST))
+		return mend_with("ryefs skill add %s", id);
 	return mend_with("ryefs sign %s", strncmp(path, ".ai/", 4) ? path : ref);
 }
 

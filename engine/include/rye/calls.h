@@ -105,7 +105,7 @@ RYE_API bool rye_run_may(struct rye *rye, uint64_t run, enum rye_verb verb, enum
 
 struct rye_hit {
 	enum rye_kind kind;
-	const char *id, *name, *title, *space; /* name: file name */
+	const char *id, *name, *title, *space; /* name: file name; of a skill below its folder */
 	double score;
 };
 typedef int (*rye_hit_fn)(void *arg, const struct rye_hit *hit);

@@ -17,7 +17,8 @@ enum rye_trait {
 	RYE_KIND_FOLDER = 32, /* x/x.ext is named by x, too */
 	RYE_KIND_ELEMENT = 64, /* an XML element in Markdown, which is what a signature covers */
 	RYE_KIND_FRONT = 128, /* text behind metadata in a fence or between --- lines */
-	RYE_KIND_MANIFEST = 256, /* NAME.yaml lists the files of the folder NAME beside it; flat */
+	RYE_KIND_MANIFEST =
+		256, /* NAME.yaml lists what is in the folder NAME; flat; search finds it */
 	RYE_KIND_NONE = 512, /* of no kind: a verb whose file is elsewhere, in remotes/NAME */
 };
 
