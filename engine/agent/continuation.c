@@ -24,8 +24,6 @@
 /* Milliseconds that the old thread's end is waited for, and between two looks. */
 #define CONTINUATION_WAIT_MS 10000
 #define CONTINUATION_LOOK_MS 20
-/* Threads of one chain: a model that fills its window in every one would go on for ever. */
-#define CONTINUATION_CHAIN 50
 /* What words the last message of a thread that goes on, unless its directive names another. */
 #define CONTINUATION_ID "rye/agent/continuation"
 
@@ -251,7 +249,7 @@ static int continued_chain(struct agent *agent, const char *id, struct continued
 	int r = 0;
 
 	snprintf(at, sizeof(at), "%s", id);
-	for (int i = 0; i < CONTINUATION_CHAIN && *at && !r && !continued_enough(past->all); i++) {
+	for (int i = 0; i < FORK_CHAIN_MAX && *at && !r && !continued_enough(past->all); i++) {
 		struct record record;
 		struct rye_err why = { 0 };
 
@@ -545,9 +543,9 @@ static int continued_fork(struct agent *agent, char ret[THREAD_ID_MAX], struct r
 				.authority = agent->authority };
 	int r;
 
-	if (ask.chain > CONTINUATION_CHAIN)
+	if (ask.chain > FORK_CHAIN_MAX)
 		return rye_fail(err, RYE_BUDGET, "more than %d threads of one chain",
-				CONTINUATION_CHAIN);
+				FORK_CHAIN_MAX);
 	buf_addf(&ref, "directive:%s", agent->directive);
 	ask.ref = ref.data;
 	if (*json_str(doc, "parent_id"))
@@ -560,6 +558,18 @@ static int continued_fork(struct agent *agent, char ret[THREAD_ID_MAX], struct r
 	return r;
 }
 
+static int continued_next(struct agent *agent, char ret[THREAD_ID_MAX], struct rye_err *err)
+{
+	int r;
+
+	if (json_int(agent->ask->doc, "chain", 0) == FORK_CHAIN_ASKER) {
+		fork_next(agent->thread_id, ret);
+		return 0;
+	}
+	r = continued_fork(agent, ret, err);
+	return r ? r : registry_chain(agent->registry, agent->thread_id, ret, err);
+}
+
 bool continuation_hand_over(struct agent *agent)
 {
 	char next[THREAD_ID_MAX];
@@ -570,8 +580,7 @@ bool continuation_hand_over(struct agent *agent)
 		    json_pack("{s:f, s:I, s:I}", "usage_ratio",
 			      window > 0 ? (double)agent->context / (double)window : 1.0,
 			      "tokens_used", agent->context, "tokens_limit", window));
-	if (continued_fork(agent, next, &err) ||
-	    registry_chain(agent->registry, agent->thread_id, next, &err)) {
+	if (continued_next(agent, next, &err)) {
 		agent_warn(agent, "cannot hand over: %s", err.msg);
 		return false;
 	}

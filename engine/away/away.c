@@ -134,6 +134,7 @@ static void away_failed(const struct away *away, const struct rye_err *err, stru
 	json_set(doc, "error",
 		 json_sprintf("%s%s", err->msg, unsent ? "; the order was not sent" : ""));
 	ret->outcome.code = err->code;
+	rye_blob_unref(ret->outcome.reply);
 	ret->outcome.reply = json_blob(doc, false);
 	snprintf(ret->status, sizeof(ret->status), "error");
 }
@@ -152,6 +153,11 @@ void away_run(const struct away_ask *ask, struct away_end *ret)
 		if (away.open)
 			remote_lost_note(away.items, away.remote.name, &away.order, NULL);
 		away_failed(&away, &err, ret);
+	}
+	if (!strcmp(ret->status, "continued")) {
+		away.handed = !away_hand_over(&away, &err);
+		if (!away.handed)
+			away_failed(&away, &err, ret);
 	}
 	if (!away.open)
 		money_settle(&away, ret->status);

@@ -24,9 +24,13 @@ int away_push(struct away *away, struct order *order, struct rye_err *err)
 {
 	auto_json json_t *pushed = NULL;
 	bool push = json_flag(away->request, "push", true);
-	int r = push ? push_now(away, &pushed, err) :
-		       remote_pushed(away->items, away->remote.name, &pushed, err);
+	int r;
 
+	/* one that goes on for another finds what that has left, as it does here */
+	if (json_int(away->ask->doc, "chain", 0) > 0)
+		return away_left(away, order->manifest, err);
+	r = push ? push_now(away, &pushed, err) :
+		   remote_pushed(away->items, away->remote.name, &pushed, err);
 	if (!r)
 		snprintf(order->manifest, sizeof(order->manifest), "%s",
 			 json_str(pushed, "manifest"));

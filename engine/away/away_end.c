@@ -89,7 +89,8 @@ static enum rye_code end_code(const struct rye_blob *reply)
 					   JSON_LOAD_LAST_WINS, "result.json", NULL);
 	enum rye_code code = rye_code_named(json_str(doc, "code"));
 
-	if (doc && strcmp(json_str(doc, "status"), "error") != 0)
+	if (doc && (strcmp(json_str(doc, "status"), "error") != 0 ||
+		    !strcmp(json_str(doc, "state"), "continued")))
 		return RYE_OK;
 	return code == RYE_OK ? RYE_TOOL_FAILED : code;
 }
@@ -160,7 +161,7 @@ int away_take(struct away *away, struct away_end *ret, struct rye_err *err)
 	int r = lost ? 0 : end_receipt(away, &receipt, err);
 
 	if (!r && receipt.cost)
-		away->spent = json_number_value(json_object_get(receipt.cost, "spend"));
+		thread_cost_read(receipt.cost, &away->cost);
 	if (lost)
 		r = end_lost(away, err);
 	if (!r && *receipt.result)

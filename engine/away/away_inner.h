@@ -9,6 +9,7 @@
 #include "conn/conn.h"
 #include "item/item.h"
 #include "order/order.h"
+#include "record/record.h"
 #include "remote/remote.h"
 
 struct away {
@@ -26,8 +27,9 @@ struct away {
 	bool accepted; /* the node has the order: it may run, whatever becomes of the connection */
 	bool cancelled; /* and the node was told so */
 	bool faulted; /* the error is one that the node has told */
+	bool handed; /* another thread goes on, with its money */
 	bool open; /* it was given up here, and may have gone on there */
-	double spent; /* by its receipt */
+	struct thread_cost cost; /* by its receipt */
 	json_t *limits; /* limit_overrides of the order; or NULL */
 	json_t *stands; /* what the node says of the run; NULL: nothing yet */
 	struct away_words *words; /* what is said to the thread here */
@@ -55,6 +57,7 @@ void away_order_drop(const struct away *away); /* it was never sent: nothing of 
  * away_money.c: what a model's thread may spend there is held in the ledger here from before it is ordered until its
  * receipt says what it has spent. What is lost stays held, until it is forgotten.
  */
+int money_ledger(const struct away *away, struct db **ret, struct rye_err *err);
 int money_hold(struct away *away, struct order *order, struct rye_err *err);
 int money_change(const struct away *away, double most, struct rye_err *err); /* of one that runs */
 void money_settle(const struct away *away, const char *status);
@@ -103,5 +106,10 @@ int away_changes(struct away *away, const struct receipt *receipt, struct rye_er
  * away_end.c: the files that tell the end, the receipt, and the outcome.
  */
 int away_take(struct away *away, struct away_end *ret, struct rye_err *err);
+
+/* away_next.c: the thread that goes on where this one has handed over; its money and its place in the chain. */
+int away_hand_over(struct away *away, struct rye_err *err);
+/* The manifest of what the thread before it has left; "": nothing was kept. */
+int away_left(const struct away *away, char ret[SHA_HEX], struct rye_err *err);
 
 #endif

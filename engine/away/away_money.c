@@ -19,7 +19,7 @@ static const char *money_project(const struct away *away)
 	return json_str(json_object_get(away->ask->doc, "options"), "project");
 }
 
-static int money_ledger(const struct away *away, struct db **ret, struct rye_err *err)
+int money_ledger(const struct away *away, struct db **ret, struct rye_err *err)
 {
 	const struct registry_ask where = { .project = money_project(away), .create = true };
 	struct ledger_ask ask = { .project = where.project, .id = away->id };
@@ -121,8 +121,9 @@ void money_settle(const struct away *away, const char *status)
 	struct db *db = NULL;
 	int r = away->order.reserve > 0 ? money_ledger(away, &db, &err) : 0;
 
-	if (!r && db && away->spent > 0)
-		r = budget_spend(db, away->id, away->spent, &err);
+	/* one that has handed over has told what it spent by then */
+	if (!r && db && away->cost.spend > 0 && !away->handed)
+		r = budget_spend(db, away->id, away->cost.spend, &err);
 	if (!r && db)
 		r = budget_settle(db, away->id, status, &err);
 	db_close(db);

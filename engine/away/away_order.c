@@ -149,6 +149,7 @@ static void order_terms(const struct away *away, struct order *order)
 	order->parameters = json_object_get(request, "parameters");
 	order->limit_overrides = json_object_get(request, "limit_overrides");
 	order->above = above ? above : json_object_get(request, "within");
+	order->before = json_object_get(away->ask->doc, "before");
 	order->labels = away->remote.labels;
 	order->made = time(NULL);
 	order->not_after = order->made + (int64_t)ORDER_DAYS * AWAY_DAY_S;

@@ -6,8 +6,10 @@
 #include "base/id.h"
 
 #include "base/formats.h"
+#include "base/sha.h"
 #include "bounds.h"
 #include "hash.h"
+#include "scope.h"
 #include "str.h"
 
 #include <stdio.h>
@@ -160,6 +162,15 @@ uint64_t id_hash(enum rye_kind kind, const char *id)
 	return hash_text(HASH_BASIS + kind, id);
 }
 
+/* hex: 32 digits. */
+static void uuid_text(char *hex, char version, char ret[ID_UUID_MAX])
+{
+	hex[12] = version;
+	hex[16] = "89ab"[hex[16] & 3];
+	snprintf(ret, ID_UUID_MAX, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16,
+		 hex + 20);
+}
+
 void id_uuid(char ret[ID_UUID_MAX])
 {
 	unsigned char raw[16];
@@ -167,11 +178,17 @@ void id_uuid(char ret[ID_UUID_MAX])
 
 	if (getrandom(raw, sizeof(raw), 0) != sizeof(raw))
 		abort();
-	raw[6] = (raw[6] & 0x0f) | 0x40;
-	raw[8] = (raw[8] & 0x3f) | 0x80;
 	hex_of(raw, sizeof(raw), hex);
-	snprintf(ret, ID_UUID_MAX, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16,
-		 hex + 20);
+	uuid_text(hex, '4', ret);
+}
+
+void id_uuid_of(const char *of, const char *what, char ret[ID_UUID_MAX])
+{
+	const struct rye_span parts[] = { span_of(of), SPAN("\n"), span_of(what) };
+	char hex[SHA_HEX];
+
+	sha256_parts(parts, ARRAY_SIZE(parts), hex);
+	uuid_text(hex, '8', ret);
 }
 
 bool id_is_name(struct rye_span name)

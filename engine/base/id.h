@@ -29,6 +29,8 @@ bool id_is_name(struct rye_span name);
 
 #define ID_UUID_MAX 37 /* with its NUL */
 void id_uuid(char ret[ID_UUID_MAX]); /* a new one: UUID v4, lower case */
+/* The same of the same texts: UUID v8, out of their digest. */
+void id_uuid_of(const char *of, const char *what, char ret[ID_UUID_MAX]);
 bool id_is_uuid(const char *text); /* is it one, in that form? */
 
 enum rye_kind kind_from_name(const char *name); /* "tool"; RYE_KIND__MAX: unknown */

@@ -72,6 +72,11 @@ static json_t *fork_reply(const struct fork_ask *ask, const struct launched *lau
 	return reply;
 }
 
+void fork_next(const char *id, char ret[ID_UUID_MAX])
+{
+	id_uuid_of(id, "handoff", ret);
+}
+
 /* What is done between its name and its runner. */
 struct fork_named {
 	const struct fork_ask *ask;

@@ -8,6 +8,7 @@
 #ifndef RYE_FORK_FORK_H
 #define RYE_FORK_FORK_H
 
+#include "base/id.h"
 #include "base/json.h"
 #include "policy/policy.h"
 #include "item/item.h"
@@ -21,6 +22,15 @@ struct fork_env {
 };
 
 /*
+ * Of a thread that was ordered from elsewhere: it hands over by ending, and its asker begins the one that goes on, by an
+ * order with money and a receipt of its own. Both know the id by that of the first: fork_next.
+ */
+#define FORK_CHAIN_ASKER (-1)
+void fork_next(const char *id, char ret[ID_UUID_MAX]);
+/* Threads of one chain: a model that fills its window in every one would go on for ever. */
+#define FORK_CHAIN_MAX 50
+
+/*
  * fork.c: on the side of the one that asks: a worker of the pool, or the runner of a parent.
  */
 struct fork_ask {
@@ -32,7 +42,7 @@ struct fork_ask {
 	int wake; /* readable once it is no longer waited for; or -1 */
 	const char *parent_id, *previous_id; /* threads, or NULL */
 	const char *message; /* what the user says to go on with; NULL: nothing */
-	int chain; /* threads before it that handed over */
+	int chain; /* threads before it that handed over; or FORK_CHAIN_ASKER */
 	const json_t
 		*before; /* what they have cost: turns, tokens and time are the chain's; or NULL */
 	/*

@@ -38,6 +38,7 @@ struct order {
 	int64_t made, not_after; /* seconds since 1970 */
 	/* NULL: empty */
 	const json_t *parameters, *limit_overrides; /* objects */
+	const json_t *before; /* what the threads that handed over to it have cost */
 	const json_t *above; /* a list of capabilities for each thread above it */
 	const json_t
 		*message; /* what is said to the model that goes on: a list of at most one text */

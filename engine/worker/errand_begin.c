@@ -17,12 +17,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/*
- * A thread of an order is the last of its chain: one that it handed over to would go on with no order, receipt or
- * money of its own. Where its window is full it ends, and a person goes on with it by another order.
- */
-#define CHAIN_FULL 1000000
-
 /* On the watching worker of the run's threads, or on the one that waits. */
 static void errand_on_end(void *arg, const struct rye_outcome *outcome)
 {
@@ -98,7 +92,8 @@ static int errand_launch(struct errand *errand, const struct principal *who, str
 		.id = errand->order.id,
 		.request = request,
 		.async = true,
-		.chain = CHAIN_FULL,
+		.chain = FORK_CHAIN_ASKER,
+		.before = json_object_size(errand->order.before) ? errand->order.before : NULL,
 		.wake = -1,
 		.previous_id = *errand->order.previous ? errand->order.previous : NULL,
 		.message = json_string_value(json_array_get(errand->order.message, 0)),

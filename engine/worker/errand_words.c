@@ -47,11 +47,10 @@ static void word_answer(struct errand *errand, const char *error)
 		(void)!write(fd, line.data, line.len);
 }
 
-/* What a person may say there; what concerns the thread here is done here, and none is handed over. */
+/* What a person may say there; what concerns the thread here is done here. */
 static bool word_is_told(struct rye_span text)
 {
-	return (threads_is_told(text) && !span_starts(text, "handoff")) || span_eq(text, "kill") ||
-	       span_eq(text, "cancel");
+	return threads_is_told(text) || span_eq(text, "kill") || span_eq(text, "cancel");
 }
 
 /* What it may spend more is counted as what it was ordered with. */
@@ -74,10 +73,7 @@ static int word_hear(void *arg, const char *text)
 	errand->words++;
 	r = word_is_told(word) ? word_money(errand, text, &err) :
 				 rye_fail(&err, RYE_INVALID,
-					  "one of say, limit, cancel, kill is wanted: a thread "
-					  "elsewhere hands over to no other; " MEND_WITH
-					  "ryefs threads cancel %s",
-					  errand->order.id);
+					  "one of say, limit, handoff, cancel, kill is wanted");
 	if (!r)
 		r = threads_ctl(errand->threads, errand->order.id, word, &err);
 	word_answer(errand, r ? err.msg : "");

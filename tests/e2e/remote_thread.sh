@@ -15,6 +15,9 @@ agent_model '{"by": "turn", "lanes": {
     comma=,
   done)"']}, {"calls": [{"name": "directive_return", "arguments": {"done": "yes"}}]}],
   "Be a kid": [{"text": "I am."}],
+  "Fill for": [{"calls": [{"name": "t_mark", "arguments": {}}], "usage": {"input": 190, "output": 10}},
+    {"calls": [{"name": "t_marked", "arguments": {}}], "usage": {"input": 9, "output": 1}},
+    {"calls": [{"name": "directive_return", "arguments": {"greeting": "Full day."}}], "usage": {"input": 9, "output": 1}}],
   "Greet long": [{"calls": [{"name": "t_nap", "arguments": {}}]},
     {"calls": [{"name": "directive_return", "arguments": {"greeting": "At last."}}]}]
 }}'
@@ -33,7 +36,17 @@ agent_directive parent '    <limits spend="1" spawns="30"/>
     <permissions><execute><directive>kid</directive></execute></permissions>
   </metadata>
   <outputs><output name="done" type="string" required="true">Whether</output></outputs>' <<<'Start them.'
-agent_sign tool:t/step tool:t/nap
+agent_provider small 's/^context_window: .*/context_window: 200/'
+agent_directive full '    <model tier="small" provider="small"/>
+    <limits spend="1000"/>
+    <permissions><execute><tool>t/*</tool></execute></permissions>
+  </metadata>
+  <inputs><input name="who" type="string" required="true">Whom</input></inputs>
+  <outputs><output name="greeting" type="string" required="true">The greeting</output></outputs>' <<<'Fill for {input:who}.'
+agent_tool mark marked
+agent_tool marked seen '    if not os.path.exists(os.path.join(project_path, "marked")):
+        raise Exception("no mark")'
+agent_sign tool:t/step tool:t/nap tool:t/mark tool:t/marked
 fx_mount
 ok 'a node' "$RYEFS" node init "$T/node" --system "$S"
 like 'is pinned' "$(run remote add --yes node "command:$RYEFS node --stdio $T/node")" 'node is pinned'
@@ -66,13 +79,27 @@ is 'there' "$(cut -d' ' -f1 "$threads/$next/remote")" node
 is 'by what was said before' "$(<"$threads/$next/outputs/greeting")" 'Good day, Bob.'
 is 'the old one says so' "$(cat "$threads/$there/status" "$threads/$next/integrity" | xargs)" 'continued ok 1 checkpoint'
 
+# --- handed over there ---
+reply=$(fork full '{"who":"Zoe","target":"remote:node"}')
+is 'one whose window is full hands over' "$(jq -c '[.state,.outputs.greeting,.cost.turns]' <<<"$reply")" '["completed","Full day.",3]'
+id=$(jq -r .thread_id <<<"$reply")
+next=$(row registry "SELECT continuation_thread_id FROM threads WHERE thread_id = '$id'")
+is 'each leads to the other' "$(basename "$(readlink "$threads/$id/chain/next")") $(basename "$(readlink "$threads/$next/chain/prev")")" "$next $id"
+is 'the next one is there, too' "$(cat "$threads/$id/status") $(cut -d' ' -f1 "$threads/$next/remote") $(run threads wait "$id")" \
+  'continued node completed'
+is 'both records verify, and both receipts' "$(cat "$threads/$id/integrity" "$threads/$next/integrity" | grep -c '^ok') \
+$(jq -r .receipt.status "$threads/$id/receipt.json" "$threads/$next/receipt.json" | xargs)" '2 continued completed'
+is 'it has found what the first had left' "$(jq -r 'select(.event_type == "tool_call_result") | .payload.error' "$P/.ai/state/threads/$next/transcript.jsonl" | xargs)" 'null null'
+is 'what the first held of the money was its own' \
+  "$(row budget_ledger "SELECT round(max_spend, 3), status FROM budget_ledger WHERE thread_id = '$next'")" \
+  "$(awk '$1 == "spend" { print 1000 - $2 }' "$threads/$id/cost") completed"
+
 # --- said to it ---
 id=$(jq -r .thread_id <<<"$(fork_async hello '{"who":"long","target":"remote:node"}')")
 asleep() { pgrep -f "^sleep 1000.$$" >"$T/naps"; }
 ok 'a long one naps' until_true asleep
 is 'a limit is heard there' "$(run threads limit "$id" turns=9 2>&1)" ''
 like 'one that is none is refused by the runner there' "$(run threads limit "$id" bananas=9)" 'bananas'
-like 'it hands over to no other' "$(run threads handoff "$id")" 'elsewhere hands over to no other'
 is 'something is said' "$(run threads say "$id" 'Hurry.')" ''
 kill "$(<"$T/naps")"
 is 'it ends' "$(<"$threads/$id/wait")" completed
@@ -81,6 +108,13 @@ is 'with its other limit' "$(grep turns "$threads/$id/limits")" 'turns 2 9'
 
 is 'what it has spent is in the ledger here' "$(sed -n '1p; /^actual/p' "$threads/$id/budget" | xargs)" \
   "status completed actual $(awk '$1 == "spend" { print $2 }' "$threads/$id/cost")"
+
+id=$(jq -r .thread_id <<<"$(fork_async hello '{"who":"long","target":"remote:node"}')")
+ok 'one that naps' until_true asleep
+is 'is asked to hand over' "$(run threads handoff "$id")" ''
+kill "$(cat "$T/naps")"
+like 'and does, there' "$(cat "$threads/$id/wait") $(cat "$threads/$id/status") $(cut -d' ' -f1-2 "$threads/$id/chain/next/remote")" \
+  '^completed continued node done'
 
 # --- lost, and late ---
 on_board() { "$PY" -c 'import sqlite3, sys
