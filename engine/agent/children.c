@@ -112,11 +112,11 @@ static json_t *children_request(const struct tool_call *call, const char *ref)
 bool spawn_asked(const struct tool_call *call)
 {
 	const json_t *thread = json_object_get(call->arguments, "thread");
-
+	const json_t *dry_run = json_object_get(call->arguments, "dry_run");
 	const char *target = json_str(call->arguments, "target");
 
 	/* elsewhere: as any other request, whose thread is this one's child all the same */
-	if (*target && strcmp(target, "local") != 0)
+	if ((*target && strcmp(target, "local") != 0) || (dry_run && !json_is_false(dry_run)))
 		return false;
 	return call->kind == RYE_DIRECTIVE && !strcmp(call->primary, "execute") &&
 	       (json_is_true(thread) || !strcmp(json_str(call->arguments, "thread"), "fork"));

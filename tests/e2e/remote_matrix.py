@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""remote_matrix.py RYEFS TESTS PROJECT USER SYSTEM MOUNT: the execution matrix by every door.
+"""remote_matrix.py RYEFS TESTS PROJECT USER SYSTEM MOUNT: the execution matrix by every door but a model's.
+
+remote_matrix.py calls TESTS: the calls of rye_execute that a model makes, JSON; remote_matrix.py called TESTS TRANSCRIPT:
+what they came to.
 
 Its cells are those of tests/table/matrix.test: the same words have to come from the mount's `execute`, from a client of
 MCP, from nodes of a graph and from the command line. The items that are named are not there: a cell that is refused is
@@ -10,9 +13,9 @@ import os
 import subprocess
 import sys
 
-RYEFS, TESTS, PROJECT, USER, SYSTEM, MOUNT = sys.argv[1:]
+RYEFS, TESTS, PROJECT, USER, SYSTEM, MOUNT = (sys.argv[1:] + [""] * 4)[:6]
 PLACE = ["--project", PROJECT, "--user", USER, "--system", SYSTEM]
-PASSED = ("not found", "No remote 'none'")
+PASSED = ("not found", "No remote 'none'", '"state":"running"')
 
 
 def cells():
@@ -109,9 +112,29 @@ def by_hand(rows):
         yield words, kind, wanted, done.stdout
 
 
+def model_calls():
+    return [{"id": f"c{i:02}", "name": "rye_execute", "arguments": request(words, kind)}
+            for i, (words, kind, _) in enumerate(cells())]
+
+
+def by_model(rows):
+    said = {}
+    with open(PROJECT, encoding="utf-8") as transcript:
+        for line in transcript:
+            event = json.loads(line)
+            if event["event_type"] == "tool_call_result":
+                said[event["payload"]["call_id"]] = json.dumps(event["payload"], ensure_ascii=False)
+    for i, row in enumerate(rows):
+        yield *row, said.get(f"c{i:02}", "no answer")
+
+
 def main():
     rows = cells()
-    for name, door in (("mount", by_mount), ("mcp", by_mcp), ("graph", by_graph), ("command line", by_hand)):
+    if RYEFS == "calls":
+        print(json.dumps(model_calls()))
+        return
+    doors = (("mount", by_mount), ("mcp", by_mcp), ("graph", by_graph), ("command line", by_hand))
+    for name, door in (("model", by_model),) if RYEFS == "called" else doors:
         n = good = 0
         for words, kind, wanted, said in door(rows):
             n += 1

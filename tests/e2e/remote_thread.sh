@@ -15,6 +15,7 @@ agent_model '{"by": "turn", "lanes": {
     comma=,
   done)"']}, {"calls": [{"name": "directive_return", "arguments": {"done": "yes"}}]}],
   "Be a kid": [{"text": "I am."}],
+  "Try all": [{"calls": '"$("$PY" "$E2E/remote_matrix.py" calls "$SRC")"'}, {"text": "Done."}],
   "Fill for": [{"calls": [{"name": "t_mark", "arguments": {}}], "usage": {"input": 190, "output": 10}},
     {"calls": [{"name": "t_marked", "arguments": {}}], "usage": {"input": 9, "output": 1}},
     {"calls": [{"name": "directive_return", "arguments": {"greeting": "Full day."}}], "usage": {"input": 9, "output": 1}}],
@@ -36,6 +37,9 @@ agent_directive parent '    <limits spend="1" spawns="30"/>
     <permissions><execute><directive>kid</directive></execute></permissions>
   </metadata>
   <outputs><output name="done" type="string" required="true">Whether</output></outputs>' <<<'Start them.'
+agent_directive cells '    <limits spend="1000" spawns="60"/>
+    <permissions><execute>*</execute></permissions>
+  </metadata>' <<<'Try all.'
 agent_provider small 's/^context_window: .*/context_window: 200/'
 agent_directive full '    <model tier="small" provider="small"/>
     <limits spend="1000"/>
@@ -53,6 +57,12 @@ like 'is pinned' "$(run remote add --yes node "command:$RYEFS node --stdio $T/no
 ok 'and knows us' "$RYEFS" node admit --dir "$T/node" "$(ls "$T/node/asked" | sed 's/[.]pem$//')" --system "$S"
 threads=$M/state/threads
 names() { ls "$threads/$1" | grep -vxE 'changes|changes.json|receipt.json|remote'; }
+
+# --- 13: by a model's calls, of which none reaches a remote ---
+id=$(jq -r .thread_id <<<"$(fork cells)")
+is '13: all cells of the matrix, by what a model calls' \
+  "$("$PY" "$E2E/remote_matrix.py" called "$SRC" "$P/.ai/state/threads/$id/transcript.jsonl")" 'model: 48 of 48'
+is 'the remote was not asked' "$(ls "$T/node/work/runs" 2>/dev/null | wc -l) $(ls "$P/.ai/state/remotes/none" 2>&1 | wc -l)" '0 1'
 
 # --- 24: the files of one that runs here ---
 here=$(jq -r .thread_id <<<"$(fork hello '{"who":"Ann"}')")
