@@ -392,12 +392,47 @@ static void fork_on_live(void *arg, struct rye_span text)
 	events_output(arg, RYE_STDOUT, text);
 }
 
+/* So often may one order have been ended by hand and asked for again. */
+#define ORDER_AGAIN_MAX 100
+
+/*
+ * The thread of a request that is told apart by a text of its asker's: asked for again it is that one, unless it was
+ * ended by hand. False: it has none.
+ */
+static bool order_id(struct rye *rye, const json_t *request, char ret[ID_UUID_MAX])
+{
+	const char *order = json_str(request, "order");
+	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	struct registry_row row;
+	struct db *db = NULL;
+	size_t len;
+
+	json_canonical(&text, request);
+	len = text.len;
+	if (!*order || text.failed || threads_registry(rye->threads, true, &db, NULL))
+		return false;
+	for (int i = 0; i < ORDER_AGAIN_MAX; i++) {
+		text.len = len;
+		buf_addf(&text, " %d", i);
+		if (text.failed)
+			return false;
+		id_uuid_of(order, text.data, ret);
+		if (registry_get(db, ret, false, &row, NULL) ||
+		    (strcmp(row.status, "cancelled") != 0 && strcmp(row.status, "killed") != 0))
+			break;
+	}
+	return true;
+}
+
 /* A directive that a model works through; what is carried out elsewhere. */
 static int detach_directive(struct rye *rye, const struct exec_detach *ask, json_t **ret,
 			    struct rye_err *err)
 {
+	char id[ID_UUID_MAX];
 	const struct fork_ask start = { .ref = ask->ref,
 					.remote = ask->remote,
+					.id = ask->remote && order_id(rye, ask->request, id) ? id :
+											       NULL,
 					.request = ask->request,
 					.async = ask->async,
 					.wake = call_wake(ask->call),

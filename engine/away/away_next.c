@@ -80,14 +80,12 @@ static int next_start(struct away *away, struct db *ledger, const char *next, st
 				      .authority = json_object_get(doc, "authority"),
 				      .fund = ledger ? next_fund : NULL,
 				      .fund_arg = &funds };
-	int r;
 
 	if (ask.chain > FORK_CHAIN_MAX)
 		return rye_fail(err, RYE_BUDGET, "more than %d threads of one chain",
 				FORK_CHAIN_MAX);
-	r = fork_start(engine_family(away->rye), &ask, &reply, err);
-	/* an earlier runner of this thread has begun it */
-	return r == -(int)RYE_BUSY ? 0 : r;
+	/* or an earlier runner of this thread has begun it */
+	return fork_start(engine_family(away->rye), &ask, &reply, err);
 }
 
 int away_hand_over(struct away *away, struct rye_err *err)

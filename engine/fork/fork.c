@@ -256,9 +256,15 @@ int fork_start_below(struct threads *threads, const char *authority, const struc
 int fork_start(struct threads *threads, const struct fork_ask *ask, json_t **ret,
 	       struct rye_err *err)
 {
-	struct launched launched;
+	struct launched launched = { .pid = 0 };
 	int r = fork_launch(threads, ask, &launched, err);
 
+	/* what is carried out elsewhere is asked for again under the same id: it is that one */
+	if (r == -(int)RYE_BUSY && ask->remote && ask->id) {
+		*err = (struct rye_err){ 0 };
+		snprintf(launched.thread_id, sizeof(launched.thread_id), "%s", ask->id);
+		r = 0;
+	}
 	if (r)
 		return r;
 	*ret = fork_reply(ask, &launched);

@@ -151,6 +151,7 @@ struct graph_call {
 	json_t *params; /* owned */
 	json_t *reply; /* the envelope; owned; set before the call is given back */
 	size_t n; /* of a foreach */
+	json_int_t step, retry; /* of the run; how often the node was tried again */
 	const char *keep; /* the node that keeps its results; NULL: it does not */
 	bool kept; /* reply is an earlier result */
 	char key[65]; /* the caller's: of what is kept */

@@ -76,6 +76,8 @@ static json_t *one_by_one(struct graph_walker *walker, const struct graph_node *
 		json_object_set(walker->state, node->as, element);
 		call = call_of_node(walker, node, scope, &result);
 		if (call)
+			call->n = i;
+		if (call)
 			result = call_carry_out(walker, call, &kept);
 		json_array_append_new(values, collect_value(result));
 	}

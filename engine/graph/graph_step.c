@@ -64,6 +64,8 @@ struct graph_call *call_of_node(struct graph_walker *walker, const struct graph_
 	if (call) {
 		call->remote = node->remote;
 		call->keep = node->keeps ? node->name : NULL;
+		call->step = walker->step;
+		call->retry = json_int(json_object_get(walker->state, "_retries"), node->name, 0);
 	}
 	return call;
 }

@@ -44,6 +44,7 @@ struct graph_calls {
 	int wake;
 	int64_t until_ms; /* clock_ms(); 0: no end */
 	enum rye_code stop; /* RYE_OK: go on */
+	const char *run_id; /* of the walk */
 	bool quiet; /* no lines of progress */
 };
 
@@ -126,6 +127,13 @@ static json_t *child_message(const struct graph_call *call)
 	return doc;
 }
 
+/* A run that is gone on with after it was killed asks the same again: then it is the same order. */
+static json_t *child_order(const struct graph_calls *calls, const struct graph_call *call)
+{
+	return json_sprintf("%s %lld %lld %zu", calls->run_id, (long long)call->step,
+			    (long long)call->retry, call->n);
+}
+
 static void child_start(const struct graph_calls *calls, struct graph_call *call)
 {
 	const struct run *run = calls->run;
@@ -143,6 +151,9 @@ static void child_start(const struct graph_calls *calls, struct graph_call *call
 	};
 	struct rye_call *handle = NULL;
 
+	/* without a step it is a hook's, which may be called again */
+	if (call->step && !strcmp(call->primary, "execute"))
+		json_set(doc, "order", child_order(calls, call));
 	json_put(&text, doc, false);
 	if (text.failed) {
 		answer_error(call, json_string("the parameters are too big"));
@@ -508,6 +519,7 @@ static void graph_go(struct graph_calls *calls, const struct plan *plan, struct 
 	bool row = !r && graph_enrol(calls, own, graph_log_run(log));
 
 	if (!r) {
+		calls->run_id = graph_log_run(log);
 		ask.past = past.state ? &past : NULL;
 		ask.log = log;
 		r = graph_walk(&ask, &end, &err);

@@ -177,7 +177,7 @@ static void warn_unknown(struct request *request)
 		"item_id",	   "item_type",	       "project_path", "parameters", "dry_run",
 		"target",	   "thread",	       "async",	       "trace",	     "model",
 		"limit_overrides", "resume_thread_id", "no_net",       "no_write",   "no_shown",
-		"input_responses", "request_state",    "message",      "push"
+		"input_responses", "request_state",    "message",      "push",	     "order"
 	};
 	const char *key;
 	json_t *value;

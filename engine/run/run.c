@@ -116,6 +116,8 @@ static json_t *plain_request(const struct run *run, const char *ref)
 		json_set(doc, "no_shown", json_true());
 	if (request->unpushed)
 		json_set(doc, "push", json_false());
+	if (*request->remote && request->verb == RYE_EXECUTE && *json_str(request->doc, "order"))
+		json_sets(doc, "order", json_str(request->doc, "order"));
 	if (run->ask->parent_run || json_array_size(within))
 		json_object_set(doc, "within", within);
 	if (request->timeout > 0 && !json_object_get(request->params, "timeout"))

@@ -219,6 +219,34 @@ is '28: ls, grep, find and cat start no connection' "$(wc -l <"$T/connections")"
 converse "$M/remotes/node/ctl" connect >/dev/null
 is 'a word starts one' "$(wc -l <"$T/connections")" $((before + 1))
 
+# --- a graph that is killed while a node works elsewhere, and gone on with: that is ordered once ---
+fx_tool "$P" slow 'cat >/dev/null' 'echo slowly' 'sleep 3' 'echo done'
+fx_put "$P" tools/once.yaml <<'TOOL'
+tool_id: once
+tool_type: graph
+version: "1.0.0"
+category: ""
+description: one after the other, elsewhere
+executor_id: rye/core/runtimes/state-graph/runtime
+permissions: [rye.*]
+config:
+  start: a
+  nodes:
+    a: {remote: node, action: {item_id: "tool:slow"}, next: b}
+    b: {type: foreach, over: [1, 2], as: n, action: {item_id: "tool:note", target: "remote:node", params: {}}, collect: all, next: c}
+    c: {type: return}
+TOOL
+fx_sign "$P" tool:slow tool:once
+orders() { ls "$P/.ai/state/remotes/node/outbox" | wc -l; }
+before=$(orders)
+beside once "$RYEFS" execute tool:once --project "$P" --user "$U" --system "$S" -q
+slowly() { grep -lsx slowly "$P"/.ai/state/threads/*/live; }
+ok 'its node works elsewhere' until_true slowly
+kill -9 "$BESIDE"
+graph=$(ls "$P/.ai/state/graphs" | grep ^once)
+is 'it is gone on with' "$(cli tool:once --json resume:=true graph_run_id="$graph" | tail -n 1 | jq -r .data.status)" completed
+is 'and each step was ordered once' "$(($(orders) - before)) $(slowly | wc -l)" '3 1'
+
 # --- 20: secrets: what is asked for and listed, and nothing of it stays there ---
 secret=VALUE-$RANDOM$RANDOM other=VALUE-$RANDOM$RANDOM
 for name in ASKED LISTED; do echo "$secret" | "$RYEFS" secret set "$name" --project "$P" --user "$U" --system "$S"; done >/dev/null 2>&1
