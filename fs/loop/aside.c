@@ -39,11 +39,10 @@ struct aside_lanes {
 	struct aside_queue queue; /* kept */
 };
 
-/* A thread that waits for a task. */
+/* A thread that waits for a task of a ring's request (aside_help). */
 struct aside_helper {
 	pthread_cond_t call;
 	struct aside_task *task; /* the lock's */
-	int cpu;
 	TAILQ_ENTRY(aside_helper) link;
 };
 
@@ -239,7 +238,7 @@ static bool aside_keep(struct asides *asides, struct aside_task *task, bool *ret
 /* The task is done all the same; at worst requests wait for its end. */
 static void make_reader(struct asides *asides)
 {
-	if (asides->spawn(asides->arg, ASIDE_READER))
+	if (asides->spawn(asides->arg, ASIDE_READS))
 		return;
 	GUARD(&asides->lock);
 	asides->readers--;
@@ -274,11 +273,11 @@ void aside_run(struct asides *asides, struct aside_task *task)
 	run_tasks(asides, task, true);
 }
 
-/* ---- handed over by a ring's thread ---- */
+/* ---- on a ring's thread ---- */
 
-struct aside_task *aside_help(struct asides *asides, int cpu)
+struct aside_task *aside_help(struct asides *asides)
 {
-	struct aside_helper helper = { .call = PTHREAD_COND_INITIALIZER, .cpu = cpu };
+	struct aside_helper helper = { .call = PTHREAD_COND_INITIALIZER };
 
 	GUARD(&asides->lock);
 	helper.task = TAILQ_FIRST(&asides->handed);
@@ -294,17 +293,8 @@ struct aside_task *aside_help(struct asides *asides, int cpu)
 	return helper.task;
 }
 
-/* Lock held. Gives the task to the helper. */
-static bool helper_call(struct asides *asides, struct aside_helper *helper, struct aside_task *task)
-{
-	TAILQ_REMOVE(&asides->helpers, helper, link);
-	helper->task = task;
-	pthread_cond_signal(&helper->call);
-	return true;
-}
-
 /* False: no other thread will have it. *ret_make: one is to be made for it. */
-static bool hand_to_helper(struct asides *asides, struct aside_task *task, int cpu, bool *ret_make)
+static bool hand_to_helper(struct asides *asides, struct aside_task *task, bool *ret_make)
 {
 	struct aside_helper *helper;
 
@@ -312,12 +302,13 @@ static bool hand_to_helper(struct asides *asides, struct aside_task *task, int c
 	*ret_make = false;
 	if (asides->ended || !asides->spawn)
 		return false;
-	TAILQ_FOREACH(helper, &asides->helpers, link)
-		if (helper->cpu == cpu)
-			return helper_call(asides, helper, task);
 	helper = TAILQ_FIRST(&asides->helpers);
-	if (helper && asides->n_helpers == ASIDE_HELPERS)
-		return helper_call(asides, helper, task);
+	if (helper) {
+		TAILQ_REMOVE(&asides->helpers, helper, link);
+		helper->task = task;
+		pthread_cond_signal(&helper->call);
+		return true;
+	}
 	*ret_make = asides->n_helpers < ASIDE_HELPERS;
 	asides->n_helpers += *ret_make;
 	TAILQ_INSERT_TAIL(&asides->handed, task, link);
@@ -339,6 +330,17 @@ static bool take_back(struct asides *asides, struct aside_task *task)
 	return false;
 }
 
+static void hand_over(struct asides *asides, struct aside_task *task)
+{
+	bool make, handed = hand_to_helper(asides, task, &make);
+
+	if (handed && make && !asides->spawn(asides->arg, ASIDE_HELPS))
+		handed = !take_back(asides, task);
+	/* the end, or no thread to be had: at worst an answer waits for it */
+	if (!handed)
+		run_tasks(asides, task, false);
+}
+
 static bool aside_place(struct asides *asides, const struct aside_lane *lane)
 {
 	GUARD(&asides->lock);
@@ -355,29 +357,24 @@ static bool place_or_queue(struct asides *asides, struct aside_task *task)
 	return false;
 }
 
-void aside_hand(struct asides *asides, struct aside_task *task, int cpu)
+void aside_run_here(struct asides *asides, struct aside_task *task)
 {
+	void (*answer)(struct aside_task * task);
 	struct aside_lane lane = task->lane;
-	bool make, handed;
+	struct aside_task *next;
 
-	if (aside_place(asides, &lane)) {
-		task = task->class->copy(task);
-		/* out of memory, and answered: the place is another's */
-		if (!task)
-			task = next_task(asides, &lane, false);
-	} else {
+	if (!aside_place(asides, &lane)) {
 		task = task->class->keep(task);
-		if (task && !place_or_queue(asides, task))
+		if (!task || !place_or_queue(asides, task))
 			return;
 	}
-	if (!task)
-		return;
-	handed = hand_to_helper(asides, task, cpu, &make);
-	if (handed && make && !asides->spawn(asides->arg, cpu))
-		handed = !take_back(asides, task);
-	/* the end, or no thread to be had: at worst this processor's requests wait for it */
-	if (!handed)
-		run_tasks(asides, task, false);
+	answer = task->class->answer;
+	task->class->run(task);
+	next = next_task(asides, &lane, false);
+	if (answer)
+		answer(task);
+	if (next)
+		hand_over(asides, next);
 }
 
 void aside_finish(struct asides *asides, struct aside_task *task)

@@ -20,8 +20,6 @@ struct aside_class {
 	void (*answer)(struct aside_task *task);
 	/* There is no place: a copy that lives until its `run`, NULL: answered, it is not wanted. */
 	struct aside_task *(*keep)(const struct aside_task *task);
-	/* Another thread is to run it at once: such a copy, too. */
-	struct aside_task *(*copy)(const struct aside_task *task);
 };
 
 /* The first member of what is to be done. */
@@ -33,17 +31,19 @@ struct aside_task {
 	bool queued;
 };
 
-/* spawn: makes one more thread that calls aside_serve; or, of a processor, one that calls aside_help.
- * False: there can be none. Before the first request. */
-typedef bool (*aside_spawn_fn)(void *arg, int cpu);
-#define ASIDE_READER (-1)
+enum aside_thread {
+	ASIDE_READS, /* calls aside_serve */
+	ASIDE_HELPS, /* calls aside_help */
+};
+/* spawn: makes one more thread. False: there can be none. Before the first request. */
+typedef bool (*aside_spawn_fn)(void *arg, enum aside_thread what);
 void asides_spawn(struct asides *asides, aside_spawn_fn spawn, void *arg);
 void asides_end(struct asides *asides); /* every aside_serve returns false from now on */
 
 /* At most so many threads: every place taken, and two that read the device. */
 #define ASIDE_LOOPS 96
-/* … and so many that wait for what a ring's threads hand over: every place taken, and some to choose. */
-#define ASIDE_HELPERS 128
+/* … and so many that run what was kept of a ring's requests: every place taken. */
+#define ASIDE_HELPERS 96
 
 /* One of the first threads is made; those that `spawn` makes are counted already. */
 void aside_arrive(struct asides *asides);
@@ -54,12 +54,12 @@ bool aside_serve(struct asides *asides);
 void aside_run(struct asides *asides, struct aside_task *task);
 
 /*
- * A ring's thread has its processor's requests to itself (ring.h): it steps aside for nothing. Another
- * thread, which waits on that processor if there is one, runs the task.
+ * On a thread of a ring (ring.h), which is none of those at the device: runs the task on it, or keeps it.
+ * What was kept and has its place then is another thread's, for this one has an answer to hand in.
  */
-void aside_hand(struct asides *asides, struct aside_task *task, int cpu);
+void aside_run_here(struct asides *asides, struct aside_task *task);
 /* On the thread made for that: waits for a task that has a place; NULL: the end. */
-struct aside_task *aside_help(struct asides *asides, int cpu);
+struct aside_task *aside_help(struct asides *asides);
 /* Runs it, and those for which it makes place. */
 void aside_finish(struct asides *asides, struct aside_task *task);
 

@@ -60,27 +60,16 @@ static void loops_wake(int sig)
 	/* the handler does nothing: the signal only interrupts a read of the device */
 }
 
-struct loops_helper {
-	struct loops *loops;
-	int cpu;
-};
-
-/* Stays where it is woken, but not where it works: what it starts would stay there, too. */
 static void *loops_help(void *arg)
 {
-	struct loops_helper helper = *(struct loops_helper *)arg;
-	struct front *front = helper.loops->front;
-	const struct ring_cpus *cpus = &atomic_load(&front->ring)->cpus;
+	struct loops *loops = arg;
+	struct front *front = loops->front;
 	struct aside_task *task;
 
-	free(arg);
-	ring_stay(helper.cpu);
-	while ((task = aside_help(front->asides, helper.cpu))) {
-		ring_roam(cpus);
+	ring_roam(&atomic_load(&front->ring)->cpus);
+	while ((task = aside_help(front->asides)))
 		aside_finish(front->asides, task);
-		ring_stay(helper.cpu);
-	}
-	atomic_fetch_sub(&helper.loops->running, 1);
+	atomic_fetch_sub(&loops->running, 1);
 	eventfd_write(front->ready_fd, 1);
 	return NULL;
 }
@@ -102,21 +91,9 @@ static bool loops_make(struct loops *loops, void *(*fn)(void *arg), void *arg)
 }
 
 /* False: there are as many as there can be. */
-static bool mount_loops_start(void *arg, int cpu)
+static bool mount_loops_start(void *arg, enum aside_thread what)
 {
-	struct loops *loops = arg;
-	struct loops_helper *helper;
-
-	if (cpu == ASIDE_READER)
-		return loops_make(loops, loops_loop, loops);
-	helper = malloc(sizeof(*helper));
-	if (!helper)
-		return false;
-	*helper = (struct loops_helper){ loops, cpu };
-	if (loops_make(loops, loops_help, helper))
-		return true;
-	free(helper);
-	return false;
+	return loops_make(arg, what == ASIDE_READS ? loops_loop : loops_help, arg);
 }
 
 static bool wait_for_init(struct loops *loops)
@@ -146,7 +123,7 @@ int loops_start(struct front *front, struct loops **ret)
 	/* the sizes of libfuse's buffers are settled by INIT: the others come after it */
 	for (int i = 0; i < LOOPS; i++) {
 		aside_arrive(front->asides);
-		if (!mount_loops_start(loops, ASIDE_READER) || (!i && !wait_for_init(loops)))
+		if (!mount_loops_start(loops, ASIDE_READS) || (!i && !wait_for_init(loops)))
 			return -1;
 	}
 	asides_spawn(front->asides, mount_loops_start, loops);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring.c - the threads of the rings: requests in, answers out.
+ * ring.c - the keepers of the rings: requests in, answers out.
  *
- * Owns struct ring. Each thread stays on its processor, for the kernel gives a request to the queue of
+ * Owns struct ring. Each keeper stays on its processor, for the kernel gives a request to the queue of
  * the processor that asks, and a wake-up there costs a fraction of one across. It decodes nothing:
- * libfuse gets each request as one message and writes the answer through device.c, which brings it
- * here. A thread of the ring never waits but for requests: what may wait is handed over (aside.c).
+ * libfuse gets each request as one message (on a server's thread, ring_serve.c) and writes the answer
+ * through device.c, which brings it here. A keeper never waits but for requests and answers.
  * FORGET, INTERRUPT and notifications stay with /dev/fuse and its readers. Lock: ring->lock, taken
  * last; nothing is handed in, answered or processed under it.
  */
@@ -19,8 +19,6 @@
  * processor on which no thread of ours may run: it may ask all the same. */
 #define DEPTH 32
 #define DEPTH_ELSEWHERE 2
-/* At most so many more at once. */
-#define DEPTH_GROWS 64
 #define SPARE_SQES 32
 
 /* ---- the requests that are out ---- */
@@ -54,8 +52,8 @@ static struct ring_entry *ring_take_out(struct ring *ring, uint64_t unique)
 
 /* ---- answers ---- */
 
-/* True: its thread has to be woken. */
-static bool ring_hand_over(struct ring *ring, struct ring_entry *entry)
+/* True: its keeper has to be woken. */
+static bool list_answered(struct ring *ring, struct ring_entry *entry)
 {
 	struct ring_list *answered = &entry->thread->answered;
 	bool first = false;
@@ -66,41 +64,61 @@ static bool ring_hand_over(struct ring *ring, struct ring_entry *entry)
 	return first;
 }
 
+void ring_hand_over(struct ring *ring, struct ring_entry *entry)
+{
+	int wake = entry->thread->wake;
+
+	/* from here on the entry may be another request's */
+	if (list_answered(ring, entry))
+		eventfd_write(wake, 1);
+}
+
+static void ring_send(struct ring *ring, struct ring_entry *entry)
+{
+	if (!ring_give_idle(entry->thread, entry))
+		ring_hand_over(ring, entry);
+}
+
+static struct ring_server *ring_self(const struct ring *ring)
+{
+	return pthread_getspecific(ring->self);
+}
+
 bool ring_answer(struct ring *ring, const struct iovec *iov, int count)
 {
 	const struct fuse_out_header *out = iov[0].iov_base;
 	struct ring_entry *entry = ring_take_out(ring, out->unique);
-	struct ring_thread *thread;
+	struct ring_server *self = ring_self(ring);
 
 	if (!entry)
 		return false;
-	thread = entry->thread;
 	ring_entry_fill(entry, ring->payload, iov, count);
-	if (ring->n && pthread_equal(thread->id, pthread_self()) && ring_entry_commit(entry))
-		return true;
-	/* from here on the entry may be another request's */
-	if (ring_hand_over(ring, entry))
-		eventfd_write(thread->wake, 1);
+	if (self && self->entry == entry)
+		self->answered = true;
+	else
+		ring_send(ring, entry);
 	return true;
 }
 
-int ring_here(const struct ring *ring)
+bool ring_serves(const struct ring *ring)
 {
-	pthread_t self = pthread_self();
-
-	for (unsigned i = 0; i < ring->n; i++)
-		if (pthread_equal(ring->threads[i].id, self))
-			return ring->threads[i].cpu;
-	return -1;
+	return ring_self(ring) != NULL;
 }
 
+void ring_back(const struct ring *ring)
+{
+	ring_stay(ring_self(ring)->thread->cpu);
+}
+
+/* Not by the server itself: with its entry in the kernel's hands it must not wait for anything else. */
 void ring_flush(struct ring *ring)
 {
-	pthread_t self = pthread_self();
+	struct ring_server *self = ring_self(ring);
 
-	for (unsigned i = 0; i < ring->n; i++)
-		if (pthread_equal(ring->threads[i].id, self))
-			uring_enter(&ring->threads[i].uring, false);
+	if (!self || !self->answered)
+		return;
+	self->answered = false;
+	ring_send(ring, steal(&self->entry));
 }
 
 /* ---- a thread ---- */
@@ -163,25 +181,30 @@ static void ring_refuse(struct ring_entry *entry, uint64_t unique)
 	ring_answer(entry->thread->ring, &iov, 1);
 }
 
+void ring_process(struct ring *ring, struct ring_entry *entry)
+{
+	struct fuse_buf buf;
+	int r = ring_entry_request(entry, ring->payload, &buf);
+
+	ring_put_out(ring, entry);
+	if (r)
+		ring_refuse(entry, entry->unique);
+	else
+		fuse_session_process_buf(ring->front->session, &buf);
+}
+
 static void ring_arrived(struct ring_entry *entry)
 {
 	struct ring_thread *thread = entry->thread;
 	struct ring_queue *queue = entry->queue;
-	struct ring *ring = thread->ring;
-	struct fuse_buf buf;
 
-	/* requests that wait for their answer keep their entries: without more the queue would stand
-	 * still. Where there is no memory it does, until one is answered. */
-	if (++queue->out * 2 > queue->entries)
-		ring_entries_add(thread, queue,
-				 queue->entries < DEPTH_GROWS ? queue->entries : DEPTH_GROWS);
-	if (ring_entry_request(entry, ring->payload, &buf)) {
-		ring_put_out(ring, entry);
-		ring_refuse(entry, entry->unique);
-		return;
-	}
-	ring_put_out(ring, entry);
-	fuse_session_process_buf(ring->front->session, &buf);
+	/* without an entry the queue would stand still: the kernel looks for what waits there only when one is
+	 * answered. Where there is no memory it does. */
+	if (--queue->held * 2 < queue->depth)
+		ring_entries_add(thread, queue, queue->depth - queue->held);
+	/* no thread to be had: at worst this processor's requests wait for it */
+	if (!ring_give(thread, entry))
+		ring_process(thread->ring, entry);
 }
 
 /* 0, or why the kernel has no use for an entry: the end of the connection, mostly. */
@@ -197,8 +220,9 @@ static int ring_reap(struct ring_thread *thread)
 			wake_read(thread);
 		} else if (cqe.res < 0) {
 			r = cqe.res;
-			entry->queue->entries--;
+			entry->queue->held--;
 		} else {
+			entry->answered = false;
 			ring_arrived(entry);
 		}
 	}
@@ -212,7 +236,7 @@ static int ring_register(struct ring_thread *thread)
 
 	/* of a queue that has one the others were refused for want of memory */
 	LIST_FOREACH(queue, &thread->queues, link)
-	if (!r && !queue->entries)
+	if (!r && !queue->held)
 		r = reaped ? reaped : -EIO;
 	return r;
 }
@@ -232,7 +256,9 @@ static bool ring_take_answered(struct ring_thread *thread)
 	}
 	while ((entry = TAILQ_FIRST(&taken))) {
 		TAILQ_REMOVE(&taken, entry, link);
-		if (!ring_entry_commit(entry))
+		if (ring_entry_commit(entry, &thread->uring))
+			entry->queue->held++;
+		else
 			ring_hand_over(ring, entry);
 	}
 	return !ends;
@@ -269,6 +295,8 @@ static struct ring *ring_new(struct front *front, size_t payload)
 	ring->payload = payload;
 	pthread_mutex_init(&ring->lock, NULL);
 	pthread_cond_init(&ring->turn, NULL);
+	pthread_key_create(&ring->self, NULL);
+	ring->ends = -1;
 	for (size_t i = 0; i < RING_BUCKETS; i++)
 		TAILQ_INIT(&ring->out[i]);
 	return ring;
@@ -281,6 +309,9 @@ static int ring_allocate(struct ring *ring)
 
 	if (r)
 		return r;
+	ring->ends = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (ring->ends < 0)
+		return -errno;
 	ring->threads = calloc(cpus->threads, sizeof(*ring->threads));
 	ring->queues = calloc(cpus->possible, sizeof(*ring->queues));
 	if (!ring->threads || !ring->queues)
@@ -360,9 +391,13 @@ int ring_begin(struct ring *ring)
 
 static void ring_tell_end(struct ring *ring)
 {
+	struct ring_server *server;
+
 	GUARD(&ring->lock);
 	ring->phase = RING_ENDS;
 	pthread_cond_broadcast(&ring->turn);
+	LIST_FOREACH(server, &ring->servers, link)
+	pthread_cond_signal(&server->call);
 }
 
 void ring_end(struct ring *ring)
@@ -371,10 +406,13 @@ void ring_end(struct ring *ring)
 	unsigned n = atomic_exchange(&ring->n, 0);
 
 	ring_tell_end(ring);
+	if (ring->ends >= 0)
+		eventfd_write(ring->ends, 1);
 	for (unsigned i = 0; i < n; i++)
 		eventfd_write(ring->threads[i].wake, 1);
 	for (unsigned i = 0; i < n; i++)
 		pthread_join(ring->threads[i].id, NULL);
+	ring_servers_end(ring);
 }
 
 void ring_free(struct ring *ring)
@@ -386,6 +424,9 @@ void ring_free(struct ring *ring)
 		if (ring->threads[i].wake >= 0)
 			close(ring->threads[i].wake);
 	ring_entries_free(ring);
+	if (ring->ends >= 0)
+		close(ring->ends);
+	pthread_key_delete(ring->self);
 	pthread_cond_destroy(&ring->turn);
 	pthread_mutex_destroy(&ring->lock);
 	free(ring->threads);

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring.h: FUSE over io_uring, `-o io_uring`: a thread for each processor, which is handed the requests
- * of that processor and hands back the answers, one system call for both.
+ * ring.h: FUSE over io_uring, `-o io_uring`: threads for each processor, which are handed the requests
+ * of that processor and hand back the answers, one system call for both.
+ *
+ * A server has one entry. The thread that gets a request does it, whatever it waits for: its entry is out
+ * meanwhile, so the kernel has none by which another request would stand behind it. It hands the answer in
+ * and waits with the same entry, which the kernel takes first next time: requests one after the other are
+ * one thread's, and nothing is handed from thread to thread. Where no server waits the request comes to the
+ * processor's keeper, which has many entries and waits for nothing else: it gives request and entry to a
+ * server that has none. A request that is parked keeps the entry, its server goes without; the answer goes
+ * with the entry to a server without one, to the keeper where there is none.
  *
  * Of the room alone; others see loop.h. What is asked of the kernel, and what it does, is in
  * docs/kernel.md; numbers and forms are from include/uapi/linux/fuse.h of Linux 6.14, where this came,
  * and stand here because older headers have none of them.
  *
- * Lock: ring->lock, for the threads' state, the requests that are out and the answers that other
- * threads have handed over. Entries are their thread's alone but for that.
+ * Lock: ring->lock, for the threads' state, the requests that are out, the servers that have no entry and
+ * the answers that other threads have handed over. An entry is its holder's alone but for that.
  */
 #ifndef RYE_FS_LOOP_RING_H
 #define RYE_FS_LOOP_RING_H
@@ -58,11 +66,12 @@ TAILQ_HEAD(ring_list, ring_entry);
 
 struct ring_queue {
 	uint16_t qid;
-	unsigned depth; /* entries at first */
-	unsigned entries, out; /* those that live; those whose request is not answered yet */
-	LIST_ENTRY(ring_queue) link; /* of its thread's */
+	unsigned depth; /* entries of the keeper at first */
+	unsigned held; /* … that wait for a request; the keeper's */
+	LIST_ENTRY(ring_queue) link; /* of its keeper's */
 };
 
+/* The keeper of a processor. */
 struct ring_thread {
 	struct ring *ring;
 	pthread_t id;
@@ -71,7 +80,22 @@ struct ring_thread {
 	eventfd_t woken; /* where its read goes */
 	struct uring uring;
 	LIST_HEAD(ring_queues, ring_queue) queues;
-	struct ring_list answered; /* ring's lock: by other threads, to be handed in */
+	/* ring's lock: */
+	struct ring_list answered; /* by other threads, to be handed in */
+	LIST_HEAD(ring_idle, ring_server) idle; /* without an entry; who came last is first */
+	unsigned servers;
+};
+
+struct ring_server {
+	struct ring_thread *thread;
+	pthread_t id;
+	pthread_cond_t call; /* `given` is there, or the end */
+	struct ring_entry *given; /* ring's lock */
+	struct ring_entry *entry; /* whose request it does */
+	bool answered; /* … by itself: to be handed in when it is back */
+	bool rings; /* it has a ring of its own */
+	struct uring uring;
+	LIST_ENTRY(ring_server) link, idle_link;
 };
 
 #define RING_BUCKETS 64 /* a power of two */
@@ -88,7 +112,9 @@ struct ring {
 	struct ring_cpus cpus;
 	struct ring_thread *threads;
 	struct ring_queue *queues;
-	_Atomic unsigned n; /* threads that run; 0: the end */
+	_Atomic unsigned n; /* keepers that run; 0: the end */
+	pthread_key_t self; /* of a server: itself */
+	int ends; /* eventfd: is readable at the end */
 	pthread_mutex_t lock;
 	pthread_cond_t turn;
 	/* the lock's: */
@@ -97,6 +123,7 @@ struct ring {
 	int sys; /* why one could not */
 	struct ring_list out[RING_BUCKETS]; /* by their request's number */
 	struct ring_batch *batches;
+	LIST_HEAD(ring_servers, ring_server) servers; /* all of them */
 };
 
 /* All but the kernel's consent, before INIT is answered: rings and threads, of which each is on its
@@ -110,8 +137,23 @@ void ring_end(struct ring *ring);
 bool ring_answer(struct ring *ring, const struct iovec *iov, int count);
 /* Before the calling thread waits for the kernel: what it has answered goes first. */
 void ring_flush(struct ring *ring);
-/* The processor of the calling thread, if it is one of the ring's; else -1. */
-int ring_here(const struct ring *ring);
+/* Is the calling thread a server? */
+bool ring_serves(const struct ring *ring);
+/* It goes back to its processor. */
+void ring_back(const struct ring *ring);
+/* What the kernel put into the entry is done by libfuse. */
+void ring_process(struct ring *ring, struct ring_entry *entry);
+/* The keeper hands it in. */
+void ring_hand_over(struct ring *ring, struct ring_entry *entry);
+
+/* ---- ring_serve.c ---- */
+
+/* A server of that keeper has the entry: its request, or its answer. False: none can be had. */
+bool ring_give(struct ring_thread *thread, struct ring_entry *entry);
+/* The same of a server that waits; none is made. */
+bool ring_give_idle(struct ring_thread *thread, struct ring_entry *entry);
+/* Behind the keepers' end: joins and frees all. */
+void ring_servers_end(struct ring *ring);
 
 /* ---- ring_entries.c ---- */
 
@@ -123,6 +165,7 @@ struct ring_entry {
 	char *payload;
 	struct iovec iov[2]; /* the two, for the kernel */
 	uint64_t unique; /* of the request */
+	bool answered; /* holder's: what is there is an answer */
 };
 
 /* So many more entries for a queue, to be handed in. 0 or -ENOMEM. */
@@ -132,8 +175,8 @@ void ring_entries_free(struct ring *ring);
 int ring_entry_request(struct ring_entry *entry, size_t payload, struct fuse_buf *ret);
 /* Puts an answer where the kernel looks for it. */
 void ring_entry_fill(struct ring_entry *entry, size_t payload, const struct iovec *iov, int count);
-/* To be handed in, for the next request; on its thread. False: the kernel takes nothing now. */
-bool ring_entry_commit(struct ring_entry *entry);
+/* To be handed in, for the next request, which will come to that ring. False: the kernel takes nothing now. */
+bool ring_entry_commit(struct ring_entry *entry, struct uring *uring);
 /* Makes the kernel go on without a ring, by an entry that it refuses. */
 void ring_entries_refuse(struct ring *ring);
 

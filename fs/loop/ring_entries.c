@@ -4,8 +4,8 @@
  *
  * Owns their memory, which stays until the ring is freed: the kernel knows its addresses. An entry is
  * in the kernel's hands from REGISTER or COMMIT_AND_FETCH until its completion comes, which is a
- * request; then it is ours until that is answered. Only its thread hands it in: the kernel copies a
- * request to it in the thread that did, and takes its entries back when that ends. The lock guards the
+ * request; then it is ours until that is answered. Whichever thread hands it in gets its next request: the
+ * kernel copies that in the thread that did, and takes the entry back when that ends. The lock guards the
  * list of batches alone.
  */
 #include "loop/ring.h"
@@ -90,7 +90,7 @@ int ring_entries_add(struct ring_thread *thread, struct ring_queue *queue, unsig
 		entry->iov[0] = (struct iovec){ entry->head, sizeof(*entry->head) };
 		entry->iov[1] = (struct iovec){ entry->payload, ring->payload };
 		entry_command(entry, sqe, RING_REGISTER);
-		queue->entries++;
+		queue->held++;
 	}
 	return batch ? 0 : -ENOMEM;
 }
@@ -143,15 +143,15 @@ void ring_entry_fill(struct ring_entry *entry, size_t payload, const struct iove
 	out.len = (uint32_t)(sizeof(out) + len);
 	memcpy(entry->head->in_out, &out, sizeof(out));
 	entry->head->payload_len = (uint32_t)len;
+	entry->answered = true;
 }
 
-bool ring_entry_commit(struct ring_entry *entry)
+bool ring_entry_commit(struct ring_entry *entry, struct uring *uring)
 {
-	struct io_uring_sqe *sqe = uring_next_sqe(&entry->thread->uring);
+	struct io_uring_sqe *sqe = uring_next_sqe(uring);
 
 	if (!sqe)
 		return false;
-	entry->queue->out--;
 	entry_command(entry, sqe, RING_COMMIT_AND_FETCH);
 	return true;
 }

@@ -431,29 +431,6 @@ static struct kept_work *copy_work(const struct work *work)
 	return kept;
 }
 
-/* As run_kept, of one that was never parked. */
-static void run_handed(struct aside_task *task)
-{
-	struct kept_work *kept = kept_of(task);
-
-	work_rows[kept->work.type].fn(&kept->work, kept->work.aside);
-	parked_unref(&kept->parked);
-}
-
-static struct aside_task *hand_work(const struct aside_task *task)
-{
-	static const struct aside_class handed_class = { .run = run_handed };
-	const struct work *work = (const struct work *)task;
-	struct kept_work *kept = copy_work(work);
-
-	if (!kept) {
-		reply_errno(work->req, ENOMEM);
-		return NULL;
-	}
-	kept->work.task.class = &handed_class;
-	return &kept->work.task;
-}
-
 static struct aside_task *keep_work(const struct aside_task *task)
 {
 	static const struct aside_class kept_class = { .run = run_kept };
@@ -473,17 +450,13 @@ static struct aside_task *keep_work(const struct aside_task *task)
 	return NULL;
 }
 
-/* On a ring's thread: the work is another's. */
-static bool work_handed(struct work *work)
+/* A ring's thread stays on its processor, but not while it does what may start threads and processes:
+ * those would stay there, too. */
+static void work_on_ring(const struct ring *ring, struct asides *asides, struct work *work)
 {
-	struct front *front = front_of(work->req);
-	struct ring *ring = atomic_load(&front->ring);
-	int cpu = ring ? ring_here(ring) : -1;
-
-	if (cpu < 0)
-		return false;
-	aside_hand(front->asides, &work->task, cpu);
-	return true;
+	ring_roam(&ring->cpus);
+	aside_run_here(asides, &work->task);
+	ring_back(ring);
 }
 
 static void work_aside(struct work *work, const struct node_class *aside)
@@ -491,20 +464,22 @@ static void work_aside(struct work *work, const struct node_class *aside)
 	static const struct aside_class work_aside_class = {
 		.run = work_run,
 		.keep = keep_work,
-		.copy = hand_work,
 		.answer = work_answer,
 	};
 	struct work_left left = { .answer = { .due = false } };
+	struct front *front = front_of(work->req);
+	const struct ring *ring = atomic_load(&front->ring);
 	struct rye_span what = work->name ? (struct rye_span){ work->name, strlen(work->name) } :
 					    work->bytes;
 
 	work->aside = aside;
 	work->task.class = &work_aside_class;
-	work->task.lane = aside->lane(front_of(work->req), work->node, what);
-	if (work_handed(work))
-		return;
+	work->task.lane = aside->lane(front, work->node, what);
 	work->left = &left;
-	aside_run(front_of(work->req)->asides, &work->task);
+	if (ring && ring_serves(ring))
+		work_on_ring(ring, front->asides, work);
+	else
+		aside_run(front->asides, &work->task);
 	work->left = NULL;
 }
 

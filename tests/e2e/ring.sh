@@ -170,6 +170,51 @@ killed() {
   done
 }
 ok "kill -9 with requests in flight: none hangs, the next mount works ($ROUNDS)" killed
-with "$MAY" Y mount_rye io_uring
+
+# ---- what waits is one thread's, and no other request's ----
+
+mkdir -p "$P/.ai/knowledge/held"
+for i in {1..40}; do echo "$i" >"$P/.ai/knowledge/held/$i"; done
+held_mount() { SLOW_PATH=/knowledge/held preloaded slow_disk SLOW_DISK="$T/held" mount_rye io_uring; }
+with "$MAY" Y held_mount
 is "at last" "$(told)" on
+scanned
+ls "$M/spaces/project/knowledge/held" >/dev/null
+touch "$T/held"
+at_end 'rm -f "$T/held"'
+# readers CPU N: so many of one processor ask for a file's attributes anew and read it, in one process
+readers() {
+  exec taskset -c "$1" "$PY" - "$M/spaces/project/knowledge/held" "$2" <<'CODE'
+import concurrent.futures, ctypes, sys
+libc = ctypes.CDLL(None)
+FORCE_SYNC, BASIC = 0x2000, 0x7ff
+def read(i):
+    path = f"{sys.argv[1]}/{i}"
+    if libc.statx(-100, path.encode(), FORCE_SYNC, BASIC, ctypes.create_string_buffer(256)):
+        return False
+    with open(path, encoding="ascii") as f:
+        return f.read() == f"{i}\n"
+n = int(sys.argv[2])
+with concurrent.futures.ThreadPoolExecutor(n) as pool:
+    print(sum(pool.map(read, range(1, n + 1))))
+CODE
+}
+beside readers readers 0 40
+slow=$BESIDE
+ok "40 readers of one processor wait for a disk that hangs" until_true waits "$slow" 40
+ok "and all processors are answered" asks cat "$M/.ryefs/version"
+ok "by looks elsewhere" asks sh -c "ls '$M/tools/rye' && cat '$M/README.md' && stat '$M/tools/t/where/run'"
+like "by runs" "$(timeout 20 taskset -c 0 cat "$M/.ryefs/version" && converse "$M/tools/t/where/run")" success
+rm "$T/held"
+ok "it wakes up: all have read" until_true eval '! kill -0 $slow'
+is "each its own bytes" "$(cat "$T/readers.log")" 40
+
+# looks: 300 requests one after the other; prints how many threads the daemon has then
+looks() {
+  taskset -c 0 "$PY" -c 'import os, sys
+for i in range(300):
+    os.stat(sys.argv[1])' "$M/tools/t/where/run" && ls "/proc/$DAEMON/task" | wc -l
+}
+before=$(looks)
+ok "requests one after the other need no more threads" [ "$(looks)" -le "$before" ]
 finish

@@ -65,7 +65,7 @@ static void deed_answer(struct aside_task *task)
 	sem_post(&desk.served);
 }
 
-static bool spawn_none(void *arg, int cpu)
+static bool spawn_none(void *arg, enum aside_thread what)
 {
 	sem_post(arg);
 	return true;
@@ -273,17 +273,17 @@ static void *desk_helper(void *arg)
 {
 	struct aside_task *task;
 
-	while ((task = aside_help(desk.asides, 3)))
+	while ((task = aside_help(desk.asides)))
 		aside_finish(desk.asides, task);
 	return NULL;
 }
 
-/* Of a processor; false: no thread can be had. */
-static bool spawn_helper(void *arg, int cpu)
+/* False: no thread can be had. */
+static bool spawn_helper(void *arg, enum aside_thread what)
 {
 	int n;
 
-	assert_int_equal(cpu, 3);
+	assert_int_equal(what, ASIDE_HELPS);
 	sem_getvalue(&desk.served, &n);
 	if (n)
 		return false;
@@ -291,23 +291,23 @@ static bool spawn_helper(void *arg, int cpu)
 	return pthread_create(&desk.helper[desk.helpers++], NULL, desk_helper, NULL) == 0;
 }
 
-static struct aside_task *deed_copy(const struct aside_task *task)
+static void *deed_here_thread(void *arg)
 {
-	return (struct aside_task *)task;
+	struct deed *deed = arg;
+
+	aside_run_here(desk.asides, &deed->task);
+	return NULL;
 }
 
-static void deed_hand(unsigned i, enum aside_group group, uint64_t key, unsigned go)
+/* A ring's thread has a request of this lane. */
+static void deed_here(unsigned i, enum aside_group group, uint64_t key)
 {
-	static const struct aside_class class = {
-		.run = deed_run,
-		.keep = deed_keep,
-		.copy = deed_copy,
-	};
+	static const struct aside_class class = { .run = deed_run, .keep = deed_keep };
 
 	desk.deed[i].task = (struct aside_task){ .class = &class, .lane = { group, key } };
 	desk.deed[i].number = i;
-	sem_init(&desk.deed[i].go, 0, go);
-	aside_hand(desk.asides, &desk.deed[i].task, 3);
+	sem_init(&desk.deed[i].go, 0, 0);
+	assert_int_equal(pthread_create(&desk.thread[i], NULL, deed_here_thread, &desk.deed[i]), 0);
 }
 
 static int spawned_helpers(void)
@@ -318,47 +318,53 @@ static int spawned_helpers(void)
 	return n;
 }
 
-/* What waits has helpers to itself, a lane still its places; handing over never waits. */
-static void what_a_ring_hands_over_is_run_by_others(void **state)
+/* Each waits itself, a lane has still its places; what was kept is another thread's: the one that gave the
+ * place back is back at once, its answer waits in it. */
+static void a_ring_runs_its_own_and_nothing_that_was_kept(void **state)
 {
 	asides_spawn(desk.asides, spawn_helper, NULL);
 	for (unsigned i = 0; i < 3; i++)
-		deed_hand(i, ASIDE_FILES, i, 0);
-	begun(3);
-	assert_int_equal(spawned_helpers(), 3);
-	/* the one place of a lane of words is taken: it is kept */
-	deed_hand(3, ASIDE_WORDS, 7, 0);
-	begun(1);
-	deed_hand(4, ASIDE_WORDS, 7, 0);
-	sem_wait(&desk.kept);
-	assert_int_equal(desk.most, 4);
-	/* and run on the thread that gives the place back */
+		deed_here(i, ASIDE_FILES, i);
+	deed_here(3, ASIDE_WORDS, 7);
+	begun(4);
+	for (unsigned i = 4; i < 6; i++) {
+		deed_here(i, ASIDE_WORDS, 7);
+		sem_wait(&desk.kept);
+		pthread_join(desk.thread[i], NULL);
+	}
+	assert_int_equal(spawned_helpers(), 0);
 	sem_post(&desk.deed[3].go);
 	begun(1);
-	assert_int_equal(spawned_helpers(), 4);
-	for (unsigned i = 0; i < 5; i++)
+	pthread_join(desk.thread[3], NULL);
+	assert_int_equal(spawned_helpers(), 1);
+	/* the helper goes on with the next of the lane */
+	for (unsigned i = 4; i < 6; i++)
 		sem_post(&desk.deed[i].go);
-	for (unsigned i = 0; i < 5; i++)
+	begun(1);
+	end_all(3);
+	for (unsigned i = 0; i < 6; i++)
 		sem_wait(&desk.over);
-	/* helpers that are free are not made again: a turn each, as one frees itself only behind its deed */
-	for (unsigned i = 5; i < 12; i++) {
-		deed_hand(i, ASIDE_FILES, 1, 1);
-		begun(1);
-		sem_wait(&desk.over);
-	}
-	assert_in_range(spawned_helpers(), 4, 5);
+	assert_int_equal(spawned_helpers(), 1);
+	assert_int_equal(desk.n, 6);
 }
 
-/* Where no thread can be had, and after the end, the thread that has the request does it. */
+/* Where no thread can be had, and after the end, the thread that gave the place back does it. */
 static void without_helpers_it_is_run_all_the_same(void **state)
 {
 	asides_spawn(desk.asides, spawn_helper, NULL);
 	sem_post(&desk.served);
-	for (unsigned i = 0; i < 3; i++) {
-		deed_hand(i, ASIDE_OWN, 1, 1);
-		assert_int_equal(desk.n, i + 1);
-		if (i == 1)
-			asides_end(desk.asides);
+	for (unsigned round = 0; round < 2; round++) {
+		deed_here(0, ASIDE_WORDS, 7);
+		begun(1);
+		deed_here(1, ASIDE_WORDS, 7);
+		sem_wait(&desk.kept);
+		pthread_join(desk.thread[1], NULL);
+		sem_post(&desk.deed[1].go);
+		sem_post(&desk.deed[0].go);
+		pthread_join(desk.thread[0], NULL);
+		assert_int_equal(desk.n, 2 * round + 2);
+		begun(1);
+		asides_end(desk.asides);
 	}
 	assert_int_equal(desk.helpers, 0);
 }
@@ -373,7 +379,7 @@ int main(void)
 		CASE(what_is_dropped_never_runs),
 		CASE(spare_threads_are_called),
 		CASE(an_answer_comes_behind_the_place),
-		CASE(what_a_ring_hands_over_is_run_by_others),
+		CASE(a_ring_runs_its_own_and_nothing_that_was_kept),
 		CASE(without_helpers_it_is_run_all_the_same),
 	};
 
