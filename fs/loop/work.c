@@ -450,13 +450,33 @@ static struct aside_task *keep_work(const struct aside_task *task)
 	return NULL;
 }
 
+/* Nothing of ours is started to look at what is there; a remote's own may be. */
+static bool work_looks(const struct work *work)
+{
+	switch (work->type) {
+	case WORK_LOOKUP:
+	case WORK_READLINK:
+	case WORK_GETATTR:
+	case WORK_READ:
+	case WORK_READDIR:
+	case WORK_STATFS:
+		return work->task.lane.group != ASIDE_OWN;
+	default:
+		return false;
+	}
+}
+
 /* A ring's thread stays on its processor, but not while it does what may start threads and processes:
  * those would stay there, too. */
 static void work_on_ring(const struct ring *ring, struct asides *asides, struct work *work)
 {
-	ring_roam(&ring->cpus);
+	const bool stays = work_looks(work);
+
+	if (!stays)
+		ring_roam(&ring->cpus);
 	aside_run_here(asides, &work->task);
-	ring_back(ring);
+	if (!stays)
+		ring_back(ring);
 }
 
 static void work_aside(struct work *work, const struct node_class *aside)
