@@ -156,8 +156,9 @@ static void tell_before(struct front *front, struct handover *handover)
 			 *line ? "; its last words:" : ", and it had said nothing");
 		journal_log(front->journal, RYE_LOG_WARN, "mount", text);
 	}
-	for (; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-		snprintf(text, sizeof(text), "| %.*s", (int)strcspn(line, "\n"), line);
+	for (size_t n; *line; line += n + (line[n] == '\n')) {
+		n = strcspn(line, "\n");
+		snprintf(text, sizeof(text), "| %.*s", (int)n, line);
 		journal_log(front->journal, RYE_LOG_INFO, "mount", text);
 	}
 	journal_copy(front->journal, handover_line, handover);
