@@ -8,7 +8,7 @@ PODMAN=$(command -v podman)
 mkdir -p "$T/bin" "$T/image/bin" "$T/run/podman"
 ln -s "$PODMAN" "$T/bin/podman"
 # docker, where it is installed, would be asked first
-export PATH=$T/bin:/usr/sbin:/usr/bin:/sbin:/bin XDG_RUNTIME_DIR=$T/run
+export PATH=$T/bin:/usr/sbin:/usr/bin:/sbin:/bin:$(dirname "$(command -v exchange)") XDG_RUNTIME_DIR=$T/run
 ! command -v docker >/dev/null || { without 'containers' 'docker goes before podman'; finish; }
 runtime=crun
 command -v runc >/dev/null && runtime=runc

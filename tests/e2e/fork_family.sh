@@ -18,10 +18,11 @@ agent_model '{"by": "turn", "lanes": {
   "lane_async": [{"calls": ['"$WAIT, $WAIT, $WAIT, $WAIT, $WAIT"',
       {"name": "t_sleep", "arguments": {}}]}, {"text": "no"}],
   "lane_manager": [
-    {"calls": [{"id": "m1", "name": "rye_execute", "arguments": {"item_id": "directive:lane_child", "thread": "fork", "async": true}},
+    {"calls": [{"id": "m1", "name": "rye_execute", "arguments": {"item_id": "directive:lane_seen", "thread": "fork", "async": true}},
                {"id": "m2", "name": "rye_agent_threads_orchestrator", "arguments": {"operation": "list_active"}},
                {"id": "m3", "name": "rye_agent_threads_orchestrator", "arguments": {"operation": "get_status", "thread_id": "none/none-1"}}]},
     {"text": "managed"}],
+  "lane_seen": [{"text": "seen", "delay": 4}],
   "lane_hooked": [{"text": "hooked"}],
   "lane_retried": [{"status": 401, "error": {"type": "authentication_error", "message": "once"}}],
   "lane_logged": [{"status": 401, "error": {"type": "authentication_error", "message": "once"}}],
@@ -60,6 +61,7 @@ agent_directive lane_narrow '    <permissions><execute><tool>t.touch</tool><dire
 agent_directive lane_spawns "    <limits spawns=\"1\"/>
 $ALL
   </metadata>" <<<'Have it done twice.'
+agent_directive lane_seen '  </metadata>' <<<'Be seen.'
 agent_directive lane_manager '    <permissions><execute><tool>t.*</tool><tool>rye.agent.threads.orchestrator</tool><directive>*</directive></execute></permissions>
   </metadata>' <<<'Manage.'
 for level in 1 2 3; do
@@ -191,7 +193,7 @@ is "T50 the thread goes on" "$(<"$M/state/threads/$one/status")" running
 reply=$(fork lane_manager)
 id=$(jq -r .thread_id <<<"$reply")
 is "a model may, if its directive says so" "$(jq -r .result <<<"$reply")" managed
-has "it sees its child" "$(events "$id" 'select(.payload.call_id == "m2" and .payload.output) | .payload.output')" "lane_child/"
+has "it sees its child" "$(events "$id" 'select(.payload.call_id == "m2" and .payload.output) | .payload.output')" "lane_seen/"
 has "not what is not there" "$(events "$id" 'select(.payload.call_id == "m3" and .payload.error) | .payload.error')" "Thread not found"
 has "a thread's model ends no other's" "$(RYE_THREAD_ID=$id orchestrate_as)" "no child of this thread"
 has "what is at work" "$(orchestrate '{"operation": "list_active"}')" "$one"
