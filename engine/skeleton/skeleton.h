@@ -30,8 +30,10 @@ char *skeleton_fill(const char *text, const char *id);
 /* The id that was meant: what no skeleton of this kind can be called is put right. To free; NULL:
  * nothing is left of it, or out of memory. */
 char *skeleton_id(const struct skeleton *row, const char *id);
+const char *skeleton_wanted(const struct skeleton *row); /* what such an id is made of */
 
-/* A row that a path names, "tool/my/hello.py", and its text; *ret NULL: it may go on to one. RYE_NOT_FOUND. */
+/* A row that a path names, "tool/my/hello.py", and its text; *ret NULL: it may go on to one. RYE_NOT_FOUND,
+ * or RYE_INVALID where another name would be one. */
 int skeleton_at(const char *path, struct rye_blob **ret, struct rye_err *err);
 /* The nth kind; NULL: there are no more. */
 const char *skeleton_kind(size_t n);

@@ -55,8 +55,8 @@ int skeleton_at(const char *path, struct rye_blob **ret, struct rye_err *err)
 		return rye_fail(err, RYE_NOT_FOUND, "there is no such skeleton: %s", path);
 	fit = skeleton_id(row, id);
 	if (!fit || strcmp(fit, id) != 0)
-		return rye_fail(err, RYE_NOT_FOUND, "%s is no good name; %s is", id,
-				fit ? fit : "another");
+		return rye_fail(err, RYE_INVALID, "%s is no good name: %s; %s is one", id,
+				skeleton_wanted(row), fit ? fit : "another");
 	text = skeleton_fill(row->text, id);
 	*ret = text ? rye_blob_new(text, strlen(text)) : NULL;
 	return *ret ? 0 : memory_fail(err);

@@ -78,3 +78,14 @@ char *skeleton_id(const struct skeleton *row, const char *id)
 	}
 	return out.len ? buf_steal(&out) : NULL;
 }
+
+const char *skeleton_wanted(const struct skeleton *row)
+{
+	if (row->item == RYE_DIRECTIVE)
+		return "wanted small letters, digits and _ in its last part, and a letter first";
+	if (row->item == RYE_KNOWLEDGE)
+		return "wanted letters, digits, -, _ and .";
+	if (!strcmp(row->kind, "mcp") || row->item == RYE_SKILL)
+		return "wanted small letters, digits and -, without a directory";
+	return "wanted small letters, digits and - in its last part";
+}

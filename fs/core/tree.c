@@ -309,6 +309,10 @@ int tree_step(const struct tree_dir *dir, const char *name, struct tree_key *ret
 			return -ENAMETOOLONG;
 		return tree_set_query(ret, name);
 	case TREE_NEW:
+		/* of no kind of items, though there is one of that number */
+		core_tree_put(ret, TREE_WHY, RYE_KIND__MAX);
+		if (strcmp(name, ".why") == 0)
+			return tree_set_path(ret, dir->path, strlen(dir->path));
 		core_tree_put(ret, TREE_NEW, 0);
 		return is_probe(name) ? -ENOENT : tree_join(ret, dir->path, name);
 	case TREE_STATE:

@@ -145,8 +145,9 @@ static void reason_getattr(fuse_req_t req, struct node *node, bool by_handle)
 	struct stat st;
 
 	(void)by_handle;
-	snprintf(name, sizeof(name), "%s%s%s", rye_kind_dir(node->kind), *node->text ? "/" : "",
-		 node->text);
+	snprintf(name, sizeof(name), "%s%s%s",
+		 node->kind < RYE_KIND__MAX ? rye_kind_dir(node->kind) : "new",
+		 *node->text ? "/" : "", node->text);
 	content_complain(req, name, reason_text(node));
 	node_stat(front_of(req), node, &st);
 	fixed_disown(&st);
@@ -262,16 +263,23 @@ int enter_covered(fuse_req_t req, const struct tree_key *key, struct fuse_entry_
 	return sys;
 }
 
-/* What is at its end is a file with the skeleton's text, what may go on to one is a directory. */
+/* What is at its end is a file with the skeleton's text, what may go on to one is a directory; what
+ * would be one by another name is refused, as items are. */
 int enter_skeleton(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
 {
 	struct front *front = front_of(req);
 	struct content_file file = { .key = key, .mode = 0444, .mtime = front->started };
+	const struct rye_stat st = { .mtime = front->started };
 	struct rye_err err;
+	int r;
 
 	if (!*key->text)
 		return enter_fixed(req, key, ret);
-	if (rye_skeleton(key->text, &file.blob, &err))
+	r = rye_skeleton(key->text, &file.blob, &err);
+	if (r == -(int)RYE_INVALID)
+		return enter_node(front, content_refuse(front, key, &st, err.code, err.msg),
+				  TIMEOUT_LONG_S, ret);
+	if (r)
 		return err.code == RYE_NOT_FOUND ? enter_nothing(ret, TIMEOUT_LONG_S) : ENOMEM;
 	if (!file.blob)
 		return enter_fixed(req, key, ret);

@@ -37,9 +37,24 @@ until_true test -f "$M/tools/my/hello.py"
 echo '{"name":"Ann"}' >"$M/tools/my/hello/run"
 is "and runs" "$(<"$M/tools/my/hello/output")" "Hello, Ann!"
 
-for name in nothing tool/hello.rb tool/.git tool/package.json directive/Greet.md tool/my/Hello.py mcp/a/b.yaml skill/a_b/SKILL.md skill/a/b/SKILL.md skill/a.md; do
+for name in nothing tool/hello.rb tool/.git tool/package.json skill/a.md; do
   ok "there is no $name" test ! -e "$M/new/$name"
 done
+# BAD GOOD WANTED: the first is refused with the reason, and the name that it says is one
+while read -r bad good wanted; do
+  errno "$bad cannot be begun" EACCES cat "$M/new/$bad"
+  why=$(readlink "$M/new/$bad")
+  like "$bad: with what is wanted, and a name" "$why" "^\\.why/EINVAL: [^ ]* is no good name: wanted $wanted; [^ ]* is one\$"
+  ok "$bad: which is one" test -s "$M/new/$good"
+  has "$bad: as the caller's errors say" "$(cat "$M/.ryefs/errors")" "${why#.why/}"
+done <<'BAD'
+tool/a_b.py tool/a-b.py small letters, digits and - in its last part
+tool/my/Hello.py tool/my/hello.py small letters, digits and - in its last part
+directive/Greet.md directive/greet.md small letters, digits and _ in its last part, and a letter first
+mcp/a/b.yaml mcp/b.yaml small letters, digits and -, without a directory
+skill/a_b/SKILL.md skill/a-b/SKILL.md small letters, digits and -, without a directory
+skill/a/b/SKILL.md skill/b/SKILL.md small letters, digits and -, without a directory
+BAD
 ok "a directory that could go on" test -d "$M/new/tool/some/where"
 is "it is empty" "$(ls -a "$M/new/tool/some/where" | tr '\n' ' ')" ". .. "
 for name in tool/my/other.py tool/more; do

@@ -168,15 +168,8 @@ static int new_check_id(struct new_wish *wish)
 		return CLI_OK;
 	if (fit && strlen(fit) > 200)
 		return new_other_id(wish, "my/hello", "the ID is too long");
-	if (asprintf(
-		    &why, "\"%s\" is no good name here: %s", wish->id,
-		    wish->row->item == RYE_DIRECTIVE ?
-			    "wanted small letters, digits and _ behind the last /, and a letter first" :
-		    wish->row->item == RYE_KNOWLEDGE ?
-			    "wanted letters, digits, -, _ and ." :
-		    strcmp(wish->kind, "mcp") && wish->row->item != RYE_SKILL ?
-			    "wanted small letters, digits and - behind the last /" :
-			    "wanted small letters, digits and -, without a directory") < 0)
+	if (asprintf(&why, "\"%s\" is no good name here: %s", wish->id,
+		     skeleton_wanted(wish->row)) < 0)
 		return CLI_FAILED;
 	return new_other_id(wish, fit ? fit : "hello", why);
 }
