@@ -155,8 +155,11 @@ class Schemas(Place):
             with open(url.removeprefix("file://"), encoding="utf-8") as stream:
                 self.assertIn("$schema", json.load(stream))
             self.assertTrue(globs)
+        self.assertEqual(self.rye("init", "--vscode").stderr,
+                         "there already: .vscode/settings.json and .vscode/extensions.json\n")
         self.put(".vscode/settings.json", "{}")
-        self.assertIn("left as it is", self.rye("init", "--vscode").stderr)
+        self.assertEqual(self.rye("init", "--vscode").stderr,
+                         "left as it is: .vscode/settings.json; what it takes: ryefs schema --editor vscode\n")
 
 
 if __name__ == "__main__":

@@ -107,11 +107,11 @@ not_ok "it counts for nothing else" bob ryefs verify directive:sample/welcome
 bob ryefs trust --yes "$FP" >"$T/said" 2>&1
 like "said again without, it is as before, and told" "$(<"$T/said")" "^$FP is trusted for tool:sample/\*,skill:\*\$"
 like "and so is what lifts it" "$(<"$T/said")" "for everything: ryefs untrust $FP, then ryefs trust it anew, by its file"
-bob ryefs trust --yes --scope 'skill:*' "$FP" >/dev/null 2>&1
+is "quietly, nothing is told" "$(bob ryefs trust --yes -q --scope 'skill:*' "$FP" 2>&1)" ""
 bob ryefs verify >"$T/said" 2>/dev/null
 like "what lies beside its scope is told as one" "$(<"$T/said")" "^refused  [34] items: Untrusted key $FP, trusted only for skill:\*: "
 like "with what shows each, and asks" "$(<"$T/said")" "^  mend with: ryefs sign -i\$"
-bob ryefs untrust -q "$FP" >/dev/null
+is "nor that it counts no more" "$(bob ryefs untrust -q "$FP" 2>&1)" ""
 ok "which is typed" bob ryefs trust "$T/bob/sent.toml"
 ok "and does" bob ryefs verify directive:sample/welcome
 finish

@@ -8,6 +8,7 @@
 
 #include "base/io.h"
 #include "base/self.h"
+#include "bounds.h"
 #include "near.h"
 #include "scope.h"
 #include "str.h"
@@ -121,26 +122,50 @@ int verb_schema(struct cli *cli)
 
 /* ---- VS Code's, written ---- */
 
-/* Unless there is one; false: told. */
-static bool editor_write(struct cli *cli, int dir, const char *name, const char *text, json_t *made)
+struct editor_file {
+	const char *name;
+	struct rye_span text;
+	bool there, same; /* and it says what it would be made with */
+};
+
+static int editor_write(struct cli *cli, int dir, struct editor_file *file, json_t *made)
 {
-	auto_json json_t *path = json_sprintf(".vscode/%s", name);
+	auto_json json_t *path = json_sprintf(".vscode/%s", file->name);
+	auto_blob struct rye_blob *text = NULL;
 	struct stat st;
 	int sys;
 
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-		cli_note(
-			cli,
-			".vscode/%s is left as it is; what it needs, says: ryefs schema --editor vscode",
-			name);
-		return true;
+	file->there = fstatat(dir, file->name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	if (file->there) {
+		file->same = io_read_at(dir, file->name, RYE_ITEM_MAX, &text) == 0 &&
+			     text->len == file->text.len &&
+			     !memcmp(text->data, file->text.ptr, text->len);
+		return CLI_OK;
 	}
-	sys = io_replace_at(dir, name, span_of(text), 0644);
+	sys = io_replace_at(dir, file->name, file->text, 0644);
 	if (sys < 0)
-		cli_note(cli, "cannot write .vscode/%s: %s", name, strerror(-sys));
-	else
-		json_array_append(made, path);
-	return sys >= 0;
+		return cli_complain(cli, CLI_FAILED, NULL, "cannot write .vscode/%s: %s",
+				    file->name, strerror(-sys));
+	json_array_append(made, path);
+	return CLI_OK;
+}
+
+/* One line of what was there, and what it takes where that is not what would be written. */
+static void editor_tell(struct cli *cli, const struct editor_file *files, size_t n)
+{
+	auto_buf struct rye_buf same = RYE_BUF_INIT, others = RYE_BUF_INIT;
+
+	for (size_t i = 0; i < n; i++) {
+		struct rye_buf *to = files[i].same ? &same : &others;
+
+		if (files[i].there)
+			buf_addf(to, "%s.vscode/%s", to->len ? " and " : "", files[i].name);
+	}
+	if (others.len)
+		cli_note(cli, "left as it is: %s; what it takes: ryefs schema --editor vscode",
+			 others.data);
+	else if (same.len)
+		cli_note(cli, "there already: %s", same.data);
 }
 
 int editor_set_up(struct cli *cli, const char *project, json_t *made)
@@ -148,6 +173,8 @@ int editor_set_up(struct cli *cli, const char *project, json_t *made)
 	static const char extensions[] = "{\n  \"recommendations\": [\"redhat.vscode-yaml\"]\n}\n";
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	auto_close int root = open(project, O_RDONLY | O_DIRECTORY | O_CLOEXEC), dir = -1;
+	struct editor_file files[] = { { .name = "settings.json" },
+				       { .name = "extensions.json", .text = span_of(extensions) } };
 	const struct form_editor *editor = form_editors;
 	int status;
 
@@ -161,8 +188,10 @@ int editor_set_up(struct cli *cli, const char *project, json_t *made)
 	if (dir < 0)
 		return cli_complain(cli, CLI_FAILED, NULL, "cannot make %s/.vscode: %s", project,
 				    strerror(errno));
-	return editor_write(cli, dir, "settings.json", text.data, made) &&
-			       editor_write(cli, dir, "extensions.json", extensions, made) ?
-		       CLI_OK :
-		       CLI_FAILED;
+	files[0].text = buf_span(&text);
+	for (size_t i = 0; i < ARRAY_SIZE(files) && status == CLI_OK; i++)
+		status = editor_write(cli, dir, &files[i], made);
+	if (status == CLI_OK)
+		editor_tell(cli, files, ARRAY_SIZE(files));
+	return status;
 }

@@ -52,6 +52,8 @@ static int trust_tell(struct cli *cli, const char *fingerprint)
 	auto_json json_t *rows = key_rows(cli, NULL);
 	const char *scope = json_str(key_row(rows, fingerprint, "trusted"), "scope");
 
+	if (cli->opt.quiet && !cli->opt.json)
+		return CLI_OK;
 	if (cli->opt.json || !*scope)
 		return out_success(cli, "fingerprint", fingerprint, "is trusted");
 	printf("%s is trusted for ", fingerprint);
@@ -91,5 +93,7 @@ int verb_untrust(struct cli *cli)
 
 	if (rye_key_untrust(cli->rye, cli->argv[0], &err))
 		return cli_fail(cli, &err, NULL);
-	return out_success(cli, "fingerprint", cli->argv[0], "is no longer trusted");
+	return cli->opt.quiet && !cli->opt.json ?
+		       CLI_OK :
+		       out_success(cli, "fingerprint", cli->argv[0], "is no longer trusted");
 }
