@@ -179,14 +179,22 @@ bool signed_before(struct cli *cli, const struct signed_file *file, struct rye_b
 	       from_copy(&trial, file->path, ret) || from_spaces(&trial, file->path, ret);
 }
 
-int signed_lines(struct cli *cli, struct rye_span before, const char *now, const char *name,
-		 FILE *to)
+#define SIGNED_LABEL "as it was signed"
+
+/* Of two texts, what stands above each. */
+struct signed_labels {
+	const char *before, *now;
+};
+
+static int show_lines(struct cli *cli, struct rye_span before, const char *now,
+		      const struct signed_labels *labels, FILE *to)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	char old[OUTSIDE_PATH];
 	auto_close int fd = outside_text(before, old);
-	const char *argv[] = { "diff", "-u", "--label", "as it was signed", "--label", name, "--",
-			       old,    now,  NULL };
+	const char *argv[] = { "diff",	  "-u",	       "--label", labels->before,
+			       "--label", labels->now, "--",	  old,
+			       now,	  NULL };
 	int status = fd < 0 ? -1 : outside_read(argv, &text);
 
 	if (status < 0 || status > 1)
@@ -196,11 +204,50 @@ int signed_lines(struct cli *cli, struct rye_span before, const char *now, const
 	return status;
 }
 
+int signed_lines(struct cli *cli, struct rye_span before, const char *now, const char *name,
+		 FILE *to)
+{
+	return show_lines(cli, before, now, &(struct signed_labels){ SIGNED_LABEL, name }, to);
+}
+
+/* "2026-01-02T03:04:05Z:HASH:…" of a text that bears a signature; len 0: it bears none. */
+static struct rye_span signed_line(struct rye_span text)
+{
+	static const char mark[] = "rye:signed:";
+	ssize_t at = span_find(text, 0, mark);
+	struct rye_span line = { "", 0 };
+
+	if (at >= 0) {
+		text = span_skip(text, (size_t)at + strlen(mark));
+		span_line(&text, &line);
+	}
+	return line;
+}
+
+/* What was signed last may be neither committed nor copied: then it is not that which is shown. */
+static void signed_label(const struct signed_file *file, struct rye_span before, char ret[96])
+{
+	auto_blob struct rye_blob *text = NULL;
+	struct rye_span now = { "", 0 }, was = signed_line(before);
+	auto_close int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd >= 0 && io_read_fd(fd, RYE_ITEM_MAX, &text, NULL) == 0)
+		now = signed_line((struct rye_span){ text->data, text->len });
+	if (!now.len || (now.len == was.len && !memcmp(now.ptr, was.ptr, now.len)))
+		snprintf(ret, 96, SIGNED_LABEL);
+	else
+		snprintf(ret, 96, SIGNED_LABEL " at %.*s; it was signed again since",
+			 (int)(was.len < 20 ? was.len : 20), was.ptr);
+}
+
 int signed_diff(struct cli *cli, const struct signed_file *file, FILE *to)
 {
 	auto_buf struct rye_buf before = RYE_BUF_INIT;
+	char label[96];
 
-	return signed_before(cli, file, &before) ?
-		       signed_lines(cli, buf_span(&before), file->path, file->path, to) :
-		       -1;
+	if (!signed_before(cli, file, &before))
+		return -1;
+	signed_label(file, buf_span(&before), label);
+	return show_lines(cli, buf_span(&before), file->path,
+			  &(struct signed_labels){ label, file->path }, to);
 }
