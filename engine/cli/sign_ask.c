@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 
 #include "scope.h"
+#include "str.h"
 
 #include <string.h>
 
@@ -93,6 +94,7 @@ int sign_ask(struct cli *cli, const struct rye_batch *batch, sign_ask_fn fn, voi
 			status = fn(arg, file.ref);
 	}
 	if (!asked)
-		cli_note(cli, "nothing is to be signed: %zu are good", good);
+		cli_note(cli, "nothing is to be signed: %zu %s good", good,
+			 good == 1 ? "is" : "are");
 	return status;
 }

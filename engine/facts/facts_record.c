@@ -284,8 +284,8 @@ static void put_check(const struct facts_look *look, const struct chronicle_chec
 
 	chronicle_check_line(check, line, sizeof(line));
 	if (check->code == RYE_UNCOVERED && running)
-		buf_addf(out, "ok %zu checkpoints, what follows is not signed yet\n",
-			 check->checkpoints);
+		buf_addf(out, "ok %zu checkpoint%s, what follows is not signed yet\n",
+			 check->checkpoints, PLURAL(check->checkpoints));
 	else
 		buf_addf(out, "%s%s\n", line,
 			 check->code == RYE_OK && check->tail ? ", unsigned terminal tail" : "");

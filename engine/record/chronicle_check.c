@@ -225,7 +225,7 @@ void chronicle_check_line(const struct chronicle_check *check, char *line, size_
 {
 	if (check->code == RYE_OK)
 		snprintf(line, size, "ok %zu checkpoint%s", check->checkpoints,
-			 check->checkpoints == 1 ? "" : "s");
+			 PLURAL(check->checkpoints));
 	else if (check->code == RYE_UNSIGNED)
 		snprintf(line, size, "unsigned");
 	else

@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "memory.h"
+#include "str.h"
 
 int remote_look(const struct item_env *env, const struct remote *remote, json_t **ret,
 		struct rye_err *err)
@@ -45,7 +46,7 @@ void remote_sentence(const json_t *info, char *ret, size_t size)
 			 json_str(info, "fault"));
 	else if (n > 0)
 		snprintf(ret, size, "reachable, pinned, knows me, %lld worker%s", (long long)n,
-			 n == 1 ? "" : "s");
+			 PLURAL(n));
 	else
 		snprintf(ret, size, "reachable, pinned, knows me");
 }

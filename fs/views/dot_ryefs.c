@@ -66,8 +66,8 @@ void dot_summary(const struct rye_counts *counts, struct text *text)
 	const char *before = " (";
 	char a[32], b[32];
 
-	text_addf(text, "%s items served, %s refused", grouped(counts->served, a),
-		  grouped(counts->refused, b));
+	text_addf(text, "%s item%s served, %s refused", grouped(counts->served, a),
+		  PLURAL(counts->served), grouped(counts->refused, b));
 	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
 		if (refused_for(counts, i)) {
 			text_addf(text, "%s%s %s", before, grouped(refused_for(counts, i), a),

@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "scope.h"
+#include "str.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -265,10 +266,11 @@ static int check_items(struct findings *findings)
 	tell_refusals(&survey);
 	if (survey.hidden)
 		finding_add(findings, FINDING_OK, "items", NULL,
-			    "%zu are served; %zu hidden by others of their name", survey.served,
-			    survey.hidden);
+			    "%zu %s served; %zu hidden by others of their name", survey.served,
+			    survey.served == 1 ? "is" : "are", survey.hidden);
 	else
-		finding_add(findings, FINDING_OK, "items", NULL, "%zu are served", survey.served);
+		finding_add(findings, FINDING_OK, "items", NULL, "%zu %s served", survey.served,
+			    survey.served == 1 ? "is" : "are");
 	if (findings->cli->opt.json || findings->cli->opt.all)
 		remedies_for_many(&survey);
 	clash_check(findings, items);

@@ -8,6 +8,7 @@
 #include "board/board.h"
 #include "door/door.h"
 #include "scope.h"
+#include "str.h"
 
 #include <string.h>
 
@@ -19,7 +20,7 @@ static void check_node(struct findings *findings, const struct node_dir *node)
 	struct rye_err err = { 0 };
 	char about[KEY_FP + 8];
 	const json_t *row;
-	int r = principal_list(node, &keys, &err);
+	int r = principal_list(node, &keys, &err), workers;
 
 	snprintf(about, sizeof(about), "node %s", node->card.sign.fp);
 	if (!r)
@@ -32,9 +33,10 @@ static void check_node(struct findings *findings, const struct node_dir *node)
 		asked += !strcmp(json_str(row, "status"), "asked");
 		known += !strcmp(json_str(row, "status"), "admitted");
 	}
+	workers = door_workers(node);
 	finding_add(findings, FINDING_OK, about, NULL,
-		    "%zu keys admitted, %zu have asked, its board answers, %d workers now", known,
-		    asked, door_workers(node));
+		    "%zu key%s admitted, %zu %s asked, its board answers, %d worker%s now", known,
+		    PLURAL(known), asked, asked == 1 ? "has" : "have", workers, PLURAL(workers));
 }
 
 void node_check(struct findings *findings)

@@ -8,6 +8,7 @@
 #include "connection.h"
 #include "proc.h"
 #include "scope.h"
+#include "str.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -181,9 +182,10 @@ static int check_mount(void *arg, const char *path)
 	if (deaths)
 		finding_add(
 			findings, FINDING_REMARK, path, NULL,
-			"its daemon has died %lld times; the last one, at %s, %s; .ryefs/log there "
+			"its daemon has died %lld time%s; the last one, at %s, %s; .ryefs/log there "
 			"has its last words",
-			(long long)json_int(deaths, "times", 0), json_str(deaths, "at"),
+			(long long)json_int(deaths, "times", 0),
+			PLURAL(json_int(deaths, "times", 0)), json_str(deaths, "at"),
 			json_str(deaths, "why"));
 	return 0;
 }

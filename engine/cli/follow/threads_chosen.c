@@ -216,8 +216,7 @@ static int prune_ask(struct cli *cli, size_t n)
 {
 	auto_free char *text = NULL, *mend = cli_retyped(cli, "threads", NULL, NULL), *yes = NULL;
 
-	if (asprintf(&text, "forget %zu thread%s, with what they have left?", n,
-		     n == 1 ? "" : "s") < 0 ||
+	if (asprintf(&text, "forget %zu thread%s, with what they have left?", n, PLURAL(n)) < 0 ||
 	    asprintf(&yes, "%s --yes", mend ? mend : "ryefs threads prune") < 0)
 		return CLI_FAILED;
 	return cli_asks(cli,

@@ -4,21 +4,24 @@
 
 #include "door/door.h"
 #include "scope.h"
+#include "str.h"
 
 void out_gc(const struct cli *cli, const char *name, json_t *doc)
 {
 	bool dry = json_is_true(json_object_get(doc, "dry_run"));
+	long long packs = json_int(doc, "packs", 0), blobs = json_int(doc, "blobs", 0);
+	long long manifests = json_int(doc, "manifests", 0), objects = json_int(doc, "objects", 0);
 
 	if (cli->opt.json) {
 		out_json(doc);
 		return;
 	}
-	printf("%s: %.1f MB %s: %lld packs, %lld more written anew, %lld blobs, %lld manifests",
-	       name, (double)json_int(doc, "freed", 0) / 1e6, dry ? "would go" : "have gone",
-	       (long long)json_int(doc, "packs", 0), (long long)json_int(doc, "rewritten", 0),
-	       (long long)json_int(doc, "blobs", 0), (long long)json_int(doc, "manifests", 0));
+	printf("%s: %.1f MB %s: %lld pack%s, %lld more written anew, %lld blob%s, %lld manifest%s",
+	       name, (double)json_int(doc, "freed", 0) / 1e6, dry ? "would go" : "have gone", packs,
+	       PLURAL(packs), (long long)json_int(doc, "rewritten", 0), blobs, PLURAL(blobs),
+	       manifests, PLURAL(manifests));
 	if (!dry)
-		printf("; %lld objects deleted", (long long)json_int(doc, "objects", 0));
+		printf("; %lld object%s deleted", objects, PLURAL(objects));
 	putchar('\n');
 }
 

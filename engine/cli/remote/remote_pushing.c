@@ -5,6 +5,7 @@
 #include "api/api.h"
 #include "remote/remote.h"
 #include "scope.h"
+#include "str.h"
 
 /* The remote that the first word names, and a connection to it; exit status. */
 struct pushing {
@@ -67,11 +68,11 @@ static void put_push(struct cli *cli, const struct pushing *pushing, json_t *doc
 	(void)pushing;
 	json_array_foreach((json_t *)refused, i, row)
 		cli_note(cli, "not sent: %s: %s", json_str(row, "path"), json_str(row, "reason"));
-	printf("%s: %lld files, %lld new, %.2f MB sent; %s is at number %lld, %.12s\n",
+	printf("%s: %lld file%s, %lld new, %.2f MB sent; %s is at number %lld, %.12s\n",
 	       json_str(doc, "remote"), (long long)json_int(doc, "files", 0),
-	       (long long)json_int(doc, "new_blobs", 0), (double)json_int(doc, "sent", 0) / 1e6,
-	       json_str(doc, "project"), (long long)json_int(doc, "number", 0),
-	       json_str(doc, "manifest"));
+	       PLURAL(json_int(doc, "files", 0)), (long long)json_int(doc, "new_blobs", 0),
+	       (double)json_int(doc, "sent", 0) / 1e6, json_str(doc, "project"),
+	       (long long)json_int(doc, "number", 0), json_str(doc, "manifest"));
 }
 
 static int ask_push(const struct cli *cli, const struct pushing *pushing, json_t **ret,

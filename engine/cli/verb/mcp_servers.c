@@ -158,7 +158,7 @@ static int accept_found(struct cli *cli, json_t *params, const struct mcp_found 
 		return status;
 	count = json_int(answer_of(&called), "tool_count", 0);
 	snprintf(sentence, sizeof(sentence), "is signed, with %lld tool%s", (long long)count,
-		 count == 1 ? "" : "s");
+		 PLURAL(count));
 	return tell_server(cli, answer_of(&called), sentence);
 }
 
@@ -207,13 +207,14 @@ int mcp_remove_word(struct cli *cli)
 	auto_called struct called called = { .signal = 0 };
 	char sentence[128];
 	int status;
+	size_t n;
 
 	json_set(params, "accept", json_true());
 	status = open_manager(cli, params, &called);
 	if (status != CLI_OK)
 		return status;
-	snprintf(sentence, sizeof(sentence), "is removed, %zu files",
-		 json_array_size(json_object_get(answer_of(&called), "removed")));
+	n = json_array_size(json_object_get(answer_of(&called), "removed"));
+	snprintf(sentence, sizeof(sentence), "is removed, %zu file%s", n, PLURAL(n));
 	return tell_server(cli, answer_of(&called), sentence);
 }
 

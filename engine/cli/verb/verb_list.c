@@ -9,6 +9,7 @@
 #include "connection.h"
 #include "mountinfo.h"
 #include "scope.h"
+#include "str.h"
 
 #include <string.h>
 #include <time.h>
@@ -75,7 +76,7 @@ static void list_deaths(struct cli *cli, const json_t *row)
 	if (deaths)
 		cli_note(cli, "%s: its daemon has died %lld time%s; the last one, at %s, %s",
 			 json_str(row, "place"), (long long)json_int(deaths, "times", 0),
-			 json_int(deaths, "times", 0) == 1 ? "" : "s", json_str(deaths, "at"),
+			 PLURAL(json_int(deaths, "times", 0)), json_str(deaths, "at"),
 			 json_str(deaths, "why"));
 }
 

@@ -112,7 +112,7 @@ static void verb_sign_sum_up(const struct verb_sign_signing *signing, size_t don
 {
 	if (signing->cli->opt.quiet || (total <= 1 && !signing->many))
 		return;
-	printf("signed %zu of %zu items", done, total);
+	printf("signed %zu of %zu item%s", done, total, PLURAL(total));
 	if (signing->skipped)
 		printf("; %zu %s good already", signing->skipped,
 		       signing->skipped == 1 ? "is" : "are");
