@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Loaders of agents' clients list the same skills: Gemini's own code, OpenCode's pattern by npm's glob, Codex's
-# walk and Claude Code's scan as their sources have them. A refused skill ends none, and the specification's
-# validator takes every folder. No loader has a network; what is not installed is told and counted.
+# Loaders of agents' clients list the same skills: Claude Code, Codex, OpenCode and Gemini themselves, by what they
+# offer a scripted model, Gemini's loader by itself, and the walks that the clients' sources have, without them.
+# A refused skill ends none, and the specification's validator takes every folder. No loader has a network but
+# loopback; what is not installed is told and counted.
 NPM=${RYE_NPM_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ryefs-npm}
 . "$(dirname "$0")/fixture.sh"
 need node "clients' loaders" || finish
@@ -22,7 +23,8 @@ for name in alpha beta-2 broken; do
   "$RYEFS" skill add -q --project "$P" --expect "$digest" "$T/$name" </dev/null
 done
 "$RYEFS" new directive my/task >/dev/null 2>&1 </dev/null
-cp -R "$T/alpha" "$P/.ai/skills/unsigned"
+mkdir "$P/.ai/skills/unsigned"
+sed 's/alpha/unsigned/g' "$T/alpha/SKILL.md" >"$P/.ai/skills/unsigned/SKILL.md"
 echo more >>"$P/.ai/skills/broken/references/deep/more.md"
 mount_rye
 VIEW=$(realpath "$M")/skills
@@ -103,6 +105,32 @@ if [ -x "$REF" ]; then
   good "the specification's validator takes every folder"
 else
   without "the specification's validator takes every folder" "skills-ref is not installed (scripts/deps --test)"
+fi
+# --- the clients themselves ---
+
+# in a project whose directories of skills are links to the view, as `ryefs link` makes them
+W=$T/work
+mkdir "$W" && git -C "$W" init -q 2>/dev/null
+for dir in .claude .agents; do
+  mkdir "$W/$dir" && ln -s "$VIEW" "$W/$dir/skills"
+done
+offers() { # CLIENT
+  local r got
+  mkdir "$T/$1"
+  got=$(unshare -n sh -c 'ip link set lo up && exec "$@"' - env RYE_HOME="$HOME" RYE_NPM_DIR="$NPM" "$PY" "$E2E/skills_clients.py" "$1" "$T/$1" "$W" \
+    "$VIEW"/*/SKILL.md "$P/.ai/skills/broken/SKILL.md" "$T/unsigned/SKILL.md" 2>"$T/$1.err")
+  r=$?
+  case $r in
+    77) without "$1 itself" "the npm package is not installed" ;;
+    0) is "$1 itself" "$got" "$wanted" ;;
+    *) bad "$1 itself" "status $r: $(tail -n 5 "$T/$1/said" "$T/$1.err" 2>&1)" ;;
+  esac
+}
+cp -R "$P/.ai/skills/unsigned" "$T/unsigned"
+if unshare -n ip link set lo up 2>/dev/null; then
+  for client in claude codex opencode gemini; do offers $client; done
+else
+  without "the clients themselves" "no network namespace can be made here"
 fi
 umount_rye
 finish

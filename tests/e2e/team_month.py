@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Two people and a maintainer through a month of one repository: edits, renames, reverts, merges with and
-without conflicts, at random, 20 of them or RYE_ROUNDS. After each: no signed file has conflict marks, each text
-that verifies is one that its signer has said yes to, and what is refused says why in a line, and what mends it."""
+"""Two people and a maintainer through a month of one repository: knowledge, tools, directives and skills are
+edited, renamed, reverted and merged, with and without conflicts, at random, 20 times or RYE_ROUNDS. After each:
+no signed file has conflict marks, each text that verifies is one that its signer has said yes to, and what is
+refused says why in a line, and what mends it."""
 
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -14,7 +16,22 @@ from page import RYEFS, harness
 
 ROUNDS = int(os.environ.get("RYE_ROUNDS") or 20)
 MARKS = ("<<<<<<<", "=======", ">>>>>>>")
-ENTRY = "# %s\n\n```yaml\nname: %s\ntitle: Lines\nversion: \"1.0.0\"\nentry_type: reference\ncategory: notes\n```\n\n%s"
+LINES = "".join("line %d\n\n" % i for i in range(12))
+KNOWLEDGE = '# %s\n\n```yaml\nname: %s\ntitle: Lines\nversion: "1.0.0"\nentry_type: reference\ncategory: notes\n```\n\n' + LINES
+TOOL = ('__version__ = "1.0.0"\n__tool_type__ = "python"\n__category__ = "my"\n__tool_description__ = "%s, %s"\n'
+        '__executor_id__ = "rye/core/runtimes/python/function"\n\n\ndef execute(params, project_path):\n    return {}\n\n\n'
+        'LINES = """\n' + LINES + '"""\n')
+DIRECTIVE = ('# %s\n\n```xml\n<directive name="%s" version="1.0.0">\n<metadata><description>Lines</description>'
+             '<category>my</category><author>us</author></metadata>\n</directive>\n```\n\n' + LINES)
+SKILL = "---\nname: %s\ndescription: What %s is for.\n---\n\n" + LINES
+# kind: directory below .ai, names, end of the file's name, text, what says the name in it
+KINDS = {
+    "knowledge": ("knowledge/notes", "entry-%d", ".md", KNOWLEDGE, r"(?m)^(name: ).*()$"),
+    "tool": ("tools/my", "tool-%d", ".py", TOOL, None),
+    "directive": ("directives/my", "task_%d", ".md", DIRECTIVE, r'(?m)^(<directive name=")[^"]*(".*)$'),
+    "skill": ("skills", "skill-%d", "/SKILL.md", SKILL, r"(?m)^(name: ).*()$"),
+}
+HEADER = re.compile(r"^(<!--|#) rye:")
 
 if not shutil.which("git"):
     print("1..0 # SKIP git is not installed")
@@ -23,7 +40,49 @@ if not shutil.which("git"):
 
 def body_of(text):
     """What is signed: the text without the header lines."""
-    return "".join(line for line in text.splitlines(True) if not line.startswith("<!-- rye:"))
+    return "".join(line for line in text.splitlines(True) if not HEADER.match(line))
+
+
+def has_header(text):
+    return any(HEADER.match(line) for line in text.splitlines())
+
+
+def read(path):
+    with open(path, encoding="utf-8") as stream:
+        return stream.read()
+
+
+class Item:
+    """One item of a person's clone; of a skill its text is SKILL.md, and its signature stands in the manifest."""
+
+    def __init__(self, clone, kind, name):
+        self.kind, self.name = kind, name
+        place, _, end, self.skeleton, self.says_name = KINDS[kind]
+        below = place.partition("/")[2]
+        self.id = below + "/" + name if below else name
+        self.ref = kind + ":" + self.id
+        self.file = ".ai/%s/%s%s" % (place, name, end)
+        self.path = os.path.join(clone, self.file)
+        self.signed = os.path.join(clone, ".ai/skills/%s.yaml" % name) if kind == "skill" else self.path
+
+    def text(self):
+        return read(self.path)
+
+    def write(self, text):
+        os.makedirs(os.path.dirname(self.path), exist_ok=True)
+        with open(self.path, "w", encoding="utf-8") as stream:
+            stream.write(text)
+
+    def marked(self):
+        """Those of its files that have conflict marks."""
+        return [path for path in dict.fromkeys((self.path, self.signed))
+                if os.path.exists(path) and any(line.startswith(MARKS) for line in read(path).splitlines())]
+
+    def key(self):
+        return read(self.signed).splitlines()[0].split(":")[-1].split()[0]
+
+    def content(self):
+        return self.ref + "\n" + body_of(self.text())
 
 
 class Person:
@@ -53,33 +112,54 @@ class Person:
         rows = json.loads(self.call("ryefs", "keys", "--json").stdout)
         self.key = next(row["fingerprint"] for row in rows if row["status"] == "signing")
 
-    def entries(self):
-        return sorted(name[:-3] for name in os.listdir(self.clone + "/.ai/knowledge/notes"))
+    def items(self):
+        found = []
+        for kind, (place, _, end, _, _) in KINDS.items():
+            top = os.path.join(self.clone, ".ai", place)
+            for name in sorted(os.listdir(top) if os.path.isdir(top) else []):
+                if kind == "skill" and os.path.exists("%s/%s.yaml" % (top, name)):
+                    found.append(Item(self.clone, kind, name))
+                elif kind != "skill" and name.endswith(end):
+                    found.append(Item(self.clone, kind, name[:-len(end)]))
+        return [item for item in found if os.path.exists(item.path)]
 
-    def path(self, name):
-        return "%s/.ai/knowledge/notes/%s.md" % (self.clone, name)
+    def item(self, kind, n):
+        return Item(self.clone, kind, KINDS[kind][1] % n)
 
-    def read(self, name):
-        with open(self.path(name), encoding="utf-8") as stream:
-            return stream.read()
-
-    def write(self, name, text):
-        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
-        with open(self.path(name), "w", encoding="utf-8") as stream:
-            stream.write(text)
-
-    def says_yes(self, name):
-        self.call("ryefs", "sign", "-q", "notes/" + name)
-        self.test.yes.add((self.key, body_of(self.read(name))))
+    def says_yes(self, item):
+        """Looks at it and signs it; its name is the file's, whatever git has merged."""
+        if item.says_name:
+            text = item.text()
+            named = re.sub(item.says_name, lambda found: found[1] + item.name + found[2], text, count=1)
+            if named != text:
+                item.write(named)
+        if item.kind == "skill":
+            shown = self.call("ryefs", "skill", "add", item.name, "--signer", self.key, status=None)
+            digest = re.search(r"(?m)^sha256:\S+$", shown.stdout)
+            self.test.assertIsNotNone(digest, shown)
+            self.call("ryefs", "skill", "add", "-q", "--expect", digest[0], "--signer", self.key, item.name)
+        else:
+            self.call("ryefs", "sign", "-q", item.ref)
+        self.test.yes.add((self.key, item.content()))
 
     def refused(self):
-        rows = json.loads(self.call("ryefs", "verify", "--json", "knowledge:*", status=None).stdout)
-        return {row["ref"].rpartition("/")[2]: row for row in rows if not row["ok"]}
+        rows = json.loads(self.call("ryefs", "verify", "--json", status=None).stdout)
+        return {row["ref"]: row for row in rows if not row["ok"]}
 
     def commit(self, what):
         self.git("add", "-A")
         if self.git("diff", "--cached", "--quiet", status=None).returncode:
             self.git("commit", "-qm", what)
+
+    def tidy(self):
+        """Halves of skills, as git leaves them where one side has renamed and the other changed."""
+        top = os.path.join(self.clone, ".ai/skills")
+        for name in sorted(os.listdir(top) if os.path.isdir(top) else []):
+            whole = os.path.exists("%s/%s/SKILL.md" % (top, name.removesuffix(".yaml")))
+            if name.endswith(".yaml") and not whole:
+                os.unlink(os.path.join(top, name))
+            elif os.path.isdir(os.path.join(top, name)) and not os.path.exists("%s/%s.yaml" % (top, name)):
+                shutil.rmtree(os.path.join(top, name))
 
 
 class Month(harness.Case):
@@ -95,10 +175,10 @@ class Month(harness.Case):
         for person in self.people:
             person.join()
             if person is self.people[0]:
-                for n in range(4):
-                    name = "entry-%d" % n
-                    person.write(name, ENTRY % (name, name, "".join("line %d\n\n" % i for i in range(12))))
-                    person.says_yes(name)
+                for n in range(8):
+                    item = person.item(list(KINDS)[n % 4], n)
+                    item.write(item.skeleton % (item.name, item.name))
+                    person.says_yes(item)
             person.commit("join")
             person.git("push", "-q", "origin", "HEAD:main")
         for person in self.people:
@@ -109,25 +189,30 @@ class Month(harness.Case):
 
     # ---- what they do ----
 
+    def change(self, person, item, put, any_line=True):
+        lines = item.text().splitlines(True)
+        found = [i for i, line in enumerate(lines) if line.startswith("line ")]
+        lines[self.rng.choice(found) if any_line else found[0]] = "line %d, %s\n" % (self.rng.randrange(100000), put)
+        item.write("".join(lines))
+        self.count[item.kind] = self.count.get(item.kind, 0) + 1
+
     def edit(self, person):
-        name = self.rng.choice(person.entries())
-        lines = person.read(name).splitlines(True)
-        at = self.rng.choice([i for i, line in enumerate(lines) if line.startswith("line ")])
-        lines[at] = "line %d, by %s\n" % (self.rng.randrange(1000), person.name)
-        person.write(name, "".join(lines))
+        item = self.rng.choice(person.items())
+        self.change(person, item, "by " + person.name)
         person.git("add", "-A")
-        if self.rng.random() < 0.3:  # the hook stops what nobody has signed
-            self.assertIn("mend with: ryefs sign", person.git("commit", "-qm", "unsigned", status=1).stderr
-                          + person.git("commit", "-qm", "unsigned", status=1).stdout)
-        person.says_yes(name)
-        person.commit("edit " + name)
+        if self.rng.random() < 0.3:  # the hook stops what has no signature
+            said = person.git("commit", "-qm", "unsigned", status=1)
+            self.assertRegex(said.stdout + said.stderr, "mend with: ryefs (sign|skill diff) ")
+        person.says_yes(item)
+        person.commit("edit " + item.ref)
 
     def rename(self, person):
-        name = self.rng.choice(person.entries())
-        new = "entry-%d" % self.rng.randrange(10, 10000)
-        person.call("ryefs", "mv", "-q", "notes/" + name, "notes/" + new)
-        self.yes.add((person.key, body_of(person.read(new))))
-        person.commit("rename")
+        item = self.rng.choice(person.items())
+        new = person.item(item.kind, self.rng.randrange(10, 100000))
+        person.call("ryefs", "mv", "-q", item.ref, new.id)
+        self.assertFalse(os.path.exists(item.signed), item.ref)
+        self.yes.add((person.key, new.content()))
+        person.commit("rename " + item.ref)
 
     def revert(self, person):
         commits = person.git("log", "--no-merges", "--format=%h", "-8").stdout.split()[:-1]
@@ -144,10 +229,12 @@ class Month(harness.Case):
             self.conflicts(person)
             for path in person.git("diff", "--name-only", "--diff-filter=U").stdout.split():
                 self.settle(person, path)
+            person.tidy()
             self.review(person)
             person.git("add", "-A")
             person.git("commit", "-qm", "merge, by hand", status=None)
         self.check(person)
+        person.tidy()
         if self.review(person):
             person.commit("read and signed")
         if not person.git("status", "--porcelain").stdout:
@@ -160,15 +247,13 @@ class Month(harness.Case):
             self.merge(one)
             one.git("fetch", "-q", "origin")
             one.git("merge", "-q", "--ff-only", "origin/main", status=None)
-        both = sorted(set(person.entries()) & set(other.entries()))
-        name = self.rng.choice(both)
+        names = {item.ref for item in other.items()}
+        found = self.rng.choice([item for item in person.items() if item.ref in names])
         for one in (other, person):
-            lines = one.read(name).splitlines(True)
-            at = next(i for i, line in enumerate(lines) if line.startswith("line "))
-            lines[at] = "line %d, as %s has it\n" % (self.rng.randrange(1000, 100000), one.name)
-            one.write(name, "".join(lines))
-            one.says_yes(name)
-            one.commit("the first line of " + name)
+            item = Item(one.clone, found.kind, found.name)
+            self.change(one, item, "as %s has it" % one.name, any_line=False)
+            one.says_yes(item)
+            one.commit("the first line of " + item.ref)
         other.git("push", "-q", "origin", "HEAD:main", status=None)
         self.merge(person)
         self.check(other)
@@ -176,61 +261,67 @@ class Month(harness.Case):
     def conflicts(self, person):
         """A file with marks is signed by no way, and each says why in a line; no commit takes it."""
         self.check(person)
-        for name in person.entries():
-            if "<<<<<<<" not in person.read(name):
+        for item in person.items():
+            marked = item.marked()
+            for path in marked:
+                self.assertFalse(has_header(read(path)), read(path))
+            if not marked:
                 continue
-            text = person.read(name)
-            self.assertFalse(any(line.startswith("<!-- rye:") for line in text.splitlines()), text)
-            many = self.rng.choice((["--all"], ["--all", "--take-over"], ["knowledge:notes/*"]))
-            for words in (["notes/" + name], many):
-                done = person.call("ryefs", "sign", "-q", *words, status=None)
-                told = [line for line in done.stderr.splitlines() if "notes/%s:" % name in line]
-                self.assertNotEqual(done.returncode, 0, (words, text))
+            if marked == [item.signed] and item.kind == "skill":  # its text is settled, and what is signed is made of it
+                continue
+            before = [read(path) for path in marked]
+            one = ["skill", "add", "--yes", item.name] if item.kind == "skill" else ["sign", "-q", item.ref]
+            many = self.rng.choice((["--all"], ["--all", "--take-over"], [item.kind + ":*"]))
+            for words in (one, ["sign", "-q", *many]):
+                done = person.call("ryefs", *words, status=None)
+                told = [line for line in done.stderr.splitlines() if "<<<<<<<" in line and (item.ref in line or item.file in line)]
+                self.assertNotEqual(done.returncode, 0, (words, before))
                 self.assertEqual(len(told), 1, (words, done.stderr))
                 self.assertIn("has conflict marks of a merge", told[0])
-                self.assertEqual(person.read(name), text)
+                self.assertEqual([read(path) for path in marked], before)
             self.remember(person)
             self.count["marks"] = self.count.get("marks", 0) + 1
 
     def remember(self, person):
         """`sign --all` is a yes to what it signs beside the files that it refuses."""
         refused = person.refused()
-        for name in set(person.entries()) - set(refused):
-            if person.read(name).splitlines()[0].split(":")[-1].split()[0] == person.key:
-                self.yes.add((person.key, body_of(person.read(name))))
+        for item in person.items():
+            if item.ref not in refused and item.key() == person.key:
+                self.yes.add((person.key, item.content()))
 
     def settle(self, person, path):
         """One side, or both: the lines of each between the marks stay."""
         side = self.rng.choice(["--ours", "--theirs", "both"])
-        if side == "both" and path.endswith(".md") and os.path.exists(os.path.join(person.clone, path)):
-            name = os.path.basename(path)[:-3]
-            lines = person.read(name).splitlines(True)
-            person.write(name, "".join(line for line in lines if not line.startswith(MARKS)))
+        full = os.path.join(person.clone, path)
+        if side == "both" and not path.endswith(".yaml") and os.path.exists(full):
+            lines = read(full).splitlines(True)
+            with open(full, "w", encoding="utf-8") as stream:
+                stream.write("".join(line for line in lines if not line.startswith(MARKS)))
         elif person.git("checkout", "--ours" if side == "both" else side, "--", path, status=None).returncode:
             person.git("rm", "-qf", "--", path)
 
     def review(self, person):
         """Says yes to what is refused here, each text on its own."""
-        found = [name for name in person.refused() if os.path.exists(person.path(name))]
-        for name in found:
-            person.says_yes(name)
+        refused = person.refused()
+        found = [item for item in person.items() if item.ref in refused]
+        for item in found:
+            person.says_yes(item)
         return found
 
     # ---- what holds ----
 
     def check(self, person):
         refused = person.refused()
-        for name in person.entries():
-            text = person.read(name)
-            if name in refused:
-                message = refused[name]["message"]
-                self.assertIn(name, message.splitlines()[0])
-                self.assertRegex(message, r"mend with: (\S+ \S+ && )?ryefs sign knowledge:notes/%s(\n|$)" % name)
+        for item in person.items():
+            if item.ref in refused:
+                message = refused[item.ref]["message"]
+                ways = {"skill": r"ryefs skill (diff|add) %s" % item.name}
+                self.assertIn(item.name, message.splitlines()[0])
+                self.assertRegex(message, r"mend with: (\S+ \S+ && )?%s(\n|$)" % ways.get(item.kind, "ryefs sign " + item.ref))
                 self.count["refused"] = self.count.get("refused", 0) + 1
                 continue
-            self.assertFalse(any(line.startswith(MARKS) for line in text.splitlines()), text)
-            key = text.splitlines()[0].split(":")[-1].split()[0]
-            self.assertIn((key, body_of(text)), self.yes, "%s: %s" % (person.name, name))
+            self.assertEqual(item.marked(), [], item.ref)
+            self.assertIn((item.key(), item.content()), self.yes, "%s: %s" % (person.name, item.ref))
 
     def test_a_month(self):
         for _ in range(ROUNDS):
@@ -243,7 +334,8 @@ class Month(harness.Case):
             self.merge(person)
             self.check(person)
         print("#", self.count)
-        self.assertGreaterEqual(self.count.get("marks", 0), ROUNDS // 8)
+        self.assertGreaterEqual(self.count.get("marks", 0), ROUNDS // 10)
+        self.assertEqual([kind for kind in KINDS if not self.count.get(kind)], [])
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@
 
 #include "format/format.h"
 
+#include <ctype.h>
+
 #define HEX_ "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define TEXT_ "---\nname: pdf\ndescription: Reads PDF files.\n---\n# PDF\n"
 
@@ -261,26 +263,40 @@ static void metadata_of_the_text(void **state)
 
 /* ---- as items ---- */
 
-static void put_manifest(struct test_place *p, const char *script)
+/* ret_paths: below .ai */
+static void put_skill(struct test_place *p, const char *name, const char *script,
+		      char ret_paths[3][80])
 {
-	char hex[2][SHA_HEX], text[600];
+	char hex[2][SHA_HEX], text[600], about[200];
 
-	sha256_hex(SPAN(TEXT_), hex[0]);
+	snprintf(about, sizeof(about), "---\nname: %s\ndescription: Reads PDF files.\n---\n# PDF\n",
+		 name);
+	sha256_hex(span_of(about), hex[0]);
 	sha256_hex(span_of(script), hex[1]);
-	place_text(p->project, "skills/pdf/SKILL.md", TEXT_);
-	place_text(p->project, "skills/pdf/scripts/x.sh", script);
+	snprintf(ret_paths[0], 80, "skills/%s/SKILL.md", name);
+	snprintf(ret_paths[1], 80, "skills/%s/scripts/x.sh", name);
+	snprintf(ret_paths[2], 80, "skills/%s.yaml", name);
+	place_text(p->project, ret_paths[0], about);
+	place_text(p->project, ret_paths[1], script);
 	snprintf(text, sizeof(text),
-		 "name: pdf\nversion: \"1.0.0\"\nfiles:\n  SKILL.md: {sha256: \"%s\", size: %zu}\n"
+		 "name: %s\nversion: \"1.0.0\"\nfiles:\n  SKILL.md: {sha256: \"%s\", size: %zu}\n"
 		 "  scripts/x.sh: {sha256: \"%s\", size: %zu, x: true}\n",
-		 hex[0], strlen(TEXT_), hex[1], strlen(script));
-	place_text(p->project, "skills/pdf.yaml", text);
+		 name, hex[0], strlen(about), hex[1], strlen(script));
+	place_text(p->project, ret_paths[2], text);
 }
 
-static enum rye_code sign_pdf(struct test_place *p)
+static void put_manifest(struct test_place *p, const char *script)
+{
+	char paths[3][80];
+
+	put_skill(p, "pdf", script, paths);
+}
+
+static enum rye_code sign_skill(struct test_place *p, const char *name)
 {
 	auto_key struct key_secret key = { 0 };
 	const struct sign_ask ask = { .kind = RYE_SKILL,
-				      .id = "pdf",
+				      .id = name,
 				      .space = &p->spaces->v[0],
 				      .key = &key };
 	json_t *reply = NULL;
@@ -292,16 +308,26 @@ static enum rye_code sign_pdf(struct test_place *p)
 	return -r;
 }
 
+static enum rye_code sign_pdf(struct test_place *p)
+{
+	return sign_skill(p, "pdf");
+}
+
 /* The manifest by itself, and with what it lists. */
-static enum rye_code whole(struct test_place *p)
+static enum rye_code whole_of(struct test_place *p, const char *name)
 {
 	struct rye_item *item = NULL;
-	enum rye_code code = place_load(p, RYE_SKILL, "pdf", &item, &told_err);
+	enum rye_code code = place_load(p, RYE_SKILL, name, &item, &told_err);
 	bool linked;
 	int r = code ? 0 : item_check_attached(&p->env, item, &linked, &told_err);
 
 	rye_item_unref(item);
 	return code ? code : (enum rye_code) - r;
+}
+
+static enum rye_code whole(struct test_place *p)
+{
+	return whole_of(p, "pdf");
 }
 
 static void a_skill_is_its_manifest_and_its_files(void **state)
@@ -347,6 +373,76 @@ static void each_flipped_bit_refuses_it(void **state)
 		place_text(p->project, files[i], text);
 		assert_int_equal(whole(p), RYE_OK);
 	}
+}
+
+static size_t read_whole(struct test_place *p, const char *below, char *ret, size_t size)
+{
+	char path[400];
+	FILE *in;
+	size_t n;
+
+	snprintf(path, sizeof(path), "%s/.ai/%s", p->project, below);
+	in = fopen(path, "r");
+	assert_non_null(in);
+	n = fread(ret, 1, size, in);
+	fclose(in);
+	assert_true(n > 0 && n < size);
+	return n;
+}
+
+/* The format's signature is not over its time, which is told and decides nothing: "# rye:signed:2026-…Z:". */
+static bool is_time(const char *text, size_t at)
+{
+	static const char mark[] = "# rye:signed:";
+
+	return !strncmp(text, mark, strlen(mark)) && at >= strlen(mark) && at < strlen(mark) + 20 &&
+	       isdigit((unsigned char)text[at]);
+}
+
+/* The bits of a file of the skill, every step-th from `from` on; how many were tried. */
+static size_t flip(struct test_place *p, const char *name, const char *path, size_t from,
+		   size_t step)
+{
+	char was[2000], now[2000];
+	size_t n = read_whole(p, path, was, sizeof(was)), tried = 0;
+
+	for (size_t bit = from; bit < 8 * n; bit += step, tried++) {
+		memcpy(now, was, n);
+		now[bit / 8] ^= (char)(1 << bit % 8);
+		place_write(p->project, path, (struct rye_span){ now, n });
+		if (whole_of(p, name) == RYE_OK && !is_time(was, bit / 8))
+			fail_msg("%s, bit %zu: it is served", path, bit);
+	}
+	place_write(p->project, path, (struct rye_span){ was, n });
+	return tried;
+}
+
+/*
+ * Of 50 skills, of each of their files, the manifests too: every 31st bit, from another one on in each, so
+ * that all are tried together; of one manifest every bit.
+ */
+static void flipped_bits_refuse_each_of_fifty(void **state)
+{
+	struct test_place *p = *state;
+	char paths[50][3][80], name[16];
+	size_t tried = 0;
+
+	for (size_t i = 0; i < 50; i++) {
+		snprintf(name, sizeof(name), "many-%zu", i);
+		put_skill(p, name, "echo many\n", paths[i]);
+	}
+	place_open(p, false);
+	for (size_t i = 0; i < 50; i++) {
+		snprintf(name, sizeof(name), "many-%zu", i);
+		assert_int_equal(sign_skill(p, name), RYE_OK);
+		for (size_t k = 0; k < 3; k++)
+			tried += flip(p, name, paths[i][k], i % 31, 31);
+		if (!i)
+			tried += flip(p, name, paths[i][2], 0, 1);
+		assert_int_equal(whole_of(p, name), RYE_OK);
+	}
+	print_message("%zu bits\n", tried);
+	assert_true(tried > 10000);
 }
 
 static void what_is_no_regular_file_refuses_it(void **state)
@@ -431,6 +527,7 @@ int main(void)
 		cmocka_unit_test(metadata_of_the_text),
 		place_test(a_skill_is_its_manifest_and_its_files),
 		place_test(each_flipped_bit_refuses_it),
+		place_test(flipped_bits_refuse_each_of_fifty),
 		place_test(what_is_no_regular_file_refuses_it),
 		place_test(a_stronger_folder_hides_it),
 		place_test(both_lines_are_needed),
