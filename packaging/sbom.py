@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """sbom.py VERSION EPOCH DEB PROGRAM: what a package is made of, as SPDX 2.3 in JSON: the package, and each Debian
-package whose library the program is linked with, in the version that it was built against."""
+package whose library the program is linked with, in the version that it was built against, and what of libcrypto
+the program has in itself."""
 
 import datetime
 import hashlib
@@ -35,6 +36,14 @@ def libraries(program):
     return found
 
 
+def built_in(program):
+    """libcrypto, where the program does not load it: its archive is in it. (version, Debian's package, its version)"""
+    if re.search(r"NEEDED\s+libcrypto", said("objdump", "-p", program)):
+        return None
+    owner = said("dpkg-query", "-W", "-f=${source:Package} ${Version} ${Architecture}", "libssl-dev").split()
+    return said("pkg-config", "--modversion", "libcrypto").strip(), *owner
+
+
 def package(name, version, purl, more):
     ref = "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]", "-", name)
     return {"SPDXID": ref, "name": name, "versionInfo": version, "downloadLocation": "NOASSERTION",
@@ -56,6 +65,13 @@ def main(version, epoch, deb, program):
     for name, (its, on) in sorted(libraries(program).items()):
         packages.append(package(name, its, f"pkg:deb/debian/{name}@{its}?arch={on}", {}))
         relations.append({"spdxElementId": "SPDXRef-ryefs", "relationshipType": "DYNAMIC_LINK",
+                          "relatedSpdxElement": packages[-1]["SPDXID"]})
+    static = built_in(program)
+    if static:
+        its, source, deb_version, on = static
+        packages.append(package("libcrypto", its, f"pkg:deb/debian/{source}@{deb_version}?arch={on}",
+                                {"licenseConcluded": "Apache-2.0", "licenseDeclared": "Apache-2.0"}))
+        relations.append({"spdxElementId": "SPDXRef-ryefs", "relationshipType": "STATIC_LINK",
                           "relatedSpdxElement": packages[-1]["SPDXID"]})
     json.dump({"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT",
                "name": f"ryefs-{version}", "documentNamespace": f"urn:ryefs:sbom:{version}:{digest}",

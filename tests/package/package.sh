@@ -64,8 +64,16 @@ if command -v systemd-analyze >/dev/null; then
   mkdir "$T/unit" && dpkg-deb --fsys-tarfile "$deb" | tar -C "$T/unit" -xf - ./usr/lib/systemd/user
   is "systemd has nothing to say of the unit" "$(PATH=$(dirname "$RYEFS"):$PATH systemd-analyze verify --user --man=no "$T/unit/usr/lib/systemd/user/ryefs@srv-work.service" 2>&1 | grep -F ryefs)" ""
 fi
-is "the SBOM has each library that the package depends on" "$(jq -r '.packages[1:][].name' ryefs-*.spdx.json | sort | tr '\n' ' ')" \
-  "$(dpkg-deb -f "$deb" Depends | tr ',' '\n' | sed 's/^ *//; s/ .*//' | grep -v '^fuse3$' | sort | tr '\n' ' ')"
+linked() { # HOW: the names of what the program is linked with in this way
+  jq -r --arg how "$1" '. as $all | .relationships[] | select(.relationshipType == $how) | .relatedSpdxElement as $id |
+    $all.packages[] | select(.SPDXID == $id).name' ryefs-*.spdx.json | sort | tr '\n' ' '
+}
+is "the SBOM has each library that the package depends on" "$(linked DYNAMIC_LINK)" \
+  "$(dpkg-deb -f "$deb" Depends | tr ',' '\n' | sed 's/^ *//; s/ .*//' | grep -vx 'fuse3\|sensible-utils' | sort | tr '\n' ' ')"
+if grep -q CRYPTOGAMS "$BUILD/one/ryefs"; then
+  is "and the one that the program has in itself" "$(linked STATIC_LINK)$(jq -r '.packages[] | select(.name == "libcrypto").versionInfo' ryefs-*.spdx.json)" \
+    "libcrypto $(pkg-config --modversion libcrypto)"
+fi
 is "its package is this one" "$(jq -r '.packages[0].checksums[0].checksumValue' ryefs-*.spdx.json)" "$(sha256sum "$deb" | cut -d' ' -f1)"
 mkdir "$T/feature" && tar -C "$T/feature" -xzf ryefs-*-feature.tgz
 ok "the feature carries the package" cmp "$deb" "$T/feature/${deb##*/}"
