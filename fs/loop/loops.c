@@ -37,7 +37,7 @@ struct loops {
 #define FORGETS_US 4000
 
 /* With a ring only FORGET and INTERRUPT come here: each that finds a reader asleep wakes it, mostly on
- * another processor, and is paid for by who asks. */
+ * another processor, which the caller pays for. */
 static void loops_pause(const struct front *front, const struct fuse_buf *buf)
 {
 	const struct fuse_in_header *in = buf->mem;

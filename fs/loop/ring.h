@@ -11,9 +11,7 @@
  * server that has none. A request that is parked keeps the entry, its server goes without; the answer goes
  * with the entry to a server without one, to the keeper where there is none.
  *
- * Of the room alone; others see loop.h. What is asked of the kernel, and what it does, is in
- * docs/kernel.md; numbers and forms are from include/uapi/linux/fuse.h of Linux 6.14, where this came,
- * and stand here because older headers have none of them.
+ * Of the room alone; others see loop.h. What the kernel does is in docs/kernel.md.
  *
  * Lock: ring->lock, for the threads' state, the requests that are out, the servers that have no entry and
  * the answers that other threads have handed over. An entry is its holder's alone but for that.
@@ -23,43 +21,13 @@
 
 #include "loop/loop.h"
 #include "loop/ring_cpus.h"
+#include "loop/ring_forms.h"
 #include "loop/uring.h"
 
-#include <linux/fuse.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/queue.h>
 #include <sys/uio.h>
-
-/* ---- the kernel's forms ---- */
-
-#define RING_INIT_FLAGS2 (1U << 9) /* FUSE_OVER_IO_URING, bit 41 of the flags: bit 9 of flags2 */
-
-enum { /* enum fuse_uring_cmd */
-       RING_REGISTER = 1,
-       RING_COMMIT_AND_FETCH = 2,
-};
-
-/* struct fuse_uring_cmd_req: in the command area of an SQE */
-struct ring_command {
-	uint64_t flags;
-	uint64_t commit_id; /* of the request that is answered */
-	uint16_t qid;
-	uint8_t padding[6];
-};
-
-/* struct fuse_uring_req_header */
-struct ring_head {
-	char in_out[128]; /* struct fuse_in_header; struct fuse_out_header */
-	char op_in[128]; /* what follows it, up to the first name or byte */
-	uint64_t flags;
-	uint64_t commit_id;
-	uint32_t payload_len;
-	uint32_t padding;
-	uint64_t reserved;
-};
-
-/* ---- ring.c ---- */
 
 struct ring_entry;
 TAILQ_HEAD(ring_list, ring_entry);
@@ -82,7 +50,7 @@ struct ring_thread {
 	LIST_HEAD(ring_queues, ring_queue) queues;
 	/* ring's lock: */
 	struct ring_list answered; /* by other threads, to be handed in */
-	LIST_HEAD(ring_idle, ring_server) idle; /* without an entry; who came last is first */
+	LIST_HEAD(ring_idle, ring_server) idle; /* without an entry; the last to come is first */
 	unsigned servers;
 };
 
@@ -146,9 +114,7 @@ void ring_process(struct ring *ring, struct ring_entry *entry);
 /* The keeper hands it in. */
 void ring_hand_over(struct ring *ring, struct ring_entry *entry);
 
-/* ---- ring_serve.c ---- */
-
-/* A server of that keeper has the entry: its request, or its answer. False: none can be had. */
+/* ring_serve.c: a server of that keeper has the entry: its request, or its answer. False: none can be had. */
 bool ring_give(struct ring_thread *thread, struct ring_entry *entry);
 /* The same of a server that waits; none is made. */
 bool ring_give_idle(struct ring_thread *thread, struct ring_entry *entry);
