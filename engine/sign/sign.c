@@ -15,7 +15,6 @@
 #include "skill/skill.h"
 #include "space/space.h"
 #include "str.h"
-#include "trust/trust.h"
 
 #include <errno.h>
 #include <fcntl.h>
