@@ -22,8 +22,6 @@
 #   row DB SQL                its first row there: of registry or budget_ledger, which it may change
 . "$(dirname "${BASH_SOURCE[0]}")/fixture.sh"
 need jq || finish
-# Of each of hundreds of runners it would double the start: those of fork.sh alone have it.
-[ "$NAME" = fork ] || PERTURB=0
 "$PY" "$E2E/signer.py" keys "$U" 00 --sign || exit 1
 MODEL=
 AGENT_REFS=
@@ -70,13 +68,14 @@ agent_provider() {
 agent_directive() {
   local dir=${1%/*}
   [ "$dir" != "$1" ] || dir=
+  fx_path "$P" "directives/$1.md"
   {
     printf '# %s\n\n```xml\n<directive name="%s" version="1.0.0">\n' "$1" "${1##*/}"
     printf '  <metadata>\n    <description>A directive of the tests</description>\n'
     printf '    <category>%s</category>\n    <author>tests</author>\n' "$dir"
     printf '%s\n</directive>\n```\n\n' "$2"
     cat
-  } | fx_put "$P" "directives/$1.md"
+  } >"$FX_PATH"
   AGENT_REFS="$AGENT_REFS directive:$1"
 }
 

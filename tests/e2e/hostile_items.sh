@@ -33,8 +33,9 @@ no_files() {
 }
 
 too_big() {
-  truncate -s 200M "$K/huge.md" "$W/huge.py" "$W/huge.sh"
-  mkdir -p "$P/.ai/config" && truncate -s 200M "$P/.ai/config/huge.yaml" "$P/.ai/config/keys.toml"
+  # one, and more that cost their readers less; what an item may have is 16 MB
+  truncate -s 200M "$K/huge.md"
+  mkdir -p "$P/.ai/config" && truncate -s 20M "$W/huge.py" "$W/huge.sh" "$P/.ai/config/huge.yaml" "$P/.ai/config/keys.toml"
   fx_knowledge "$P" longline "$(head -c 3000000 /dev/zero | tr '\0' x)"
 }
 

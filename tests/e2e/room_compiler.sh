@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # room_compiler.sh: stands for the compiler @CC@ in walks.sh. The sources of a library that lie in one directory
 # are compiled as one, in the place of their first; the objects of the others are empty files. The first is compiled
-# again when the list of the room changes. Whatever else is asked for, the compiler does as it is asked.
+# again when the list of the room changes: by @ROOMS@, since clang, where it is, needs three fifths of the time.
+# Whatever else is asked for, the compiler does as it is asked.
 src= out= dep= before=
 for word; do
   case $before in
@@ -63,7 +64,7 @@ compile() {
     set -- "$@" "$word"
     n=$((n - 1))
   done
-  @CC@ "$@" -O0 -g0 -w -U_FORTIFY_SOURCE
+  @ROOMS@ "$@" -O0 -g0 -w -U_FORTIFY_SOURCE
 }
 if [ "$first" != "$src" ]; then
   printf '%s: %s\n' "$out" "$src" >"$dep"

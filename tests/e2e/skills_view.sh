@@ -19,7 +19,7 @@ folder() {
   mkdir -p "$SKILLS/$name"
   printf -- '---\nname: %s\ndescription: What %s is for.\n---\n# %s\n' "$name" "$name" "$name" >"$SKILLS/$name/SKILL.md"
   for file; do
-    mkdir -p "$(dirname "$SKILLS/$name/$file")"
+    [ "${file%/*}" = "$file" ] || mkdir -p "$SKILLS/$name/${file%/*}"
     printf '#!/bin/sh\necho "%s of %s"\n' "$file" "$name" >"$SKILLS/$name/$file"
   done
 }

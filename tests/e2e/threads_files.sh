@@ -134,8 +134,9 @@ has "transcript.md" "$(<"$D/transcript.md")" '# lane_work' 'Looking.'
 errno "a file below a file" ENOTDIR cat "$D/turns/001/out/x"
 errno "a turn that was not" ENOENT ls "$D/turns/004"
 is "every listed name can be read" "$(find "$D" -type f ! -name ctl -exec cat {} + 2>&1 >/dev/null)" ""
-is "sizes are true" "$(find "$D" -type f ! -name ctl ! -name wait | while read -r f; do
-  [ "$(stat -c %s "$f")" = "$(wc -c <"$f")" ] || echo "$f"; done)" ""
+files() { find "$D" -type f ! -name ctl ! -name wait -exec "$@" {} + | sed 's/^ *//; / total$/d' | sort; }
+is "sizes are true" "$(diff <(files stat -c '%s %n') <(files wc -c))" ""
+like "of dozens of files" "$(files wc -c | wc -l)" '^[0-9]{2,}$'
 chmod u+w "$P/.ai/state/threads/$id/transcript.jsonl"
 cp "$P/.ai/state/threads/$id/transcript.jsonl" "$T/kept"
 sed -i 's/Looking/Lookinh/' "$P/.ai/state/threads/$id/transcript.jsonl"

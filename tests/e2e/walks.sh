@@ -30,7 +30,7 @@ case ${compiler:=cc} in
   */*) ;;
   *)
     real=$(command -v "$compiler")
-    sed "s#@CC@#$real#; s#@T@#$T#" "$SRC/e2e/room_compiler.sh" >"$T/bin/$compiler"
+    sed "s#@CC@#$real#; s#@ROOMS@#$(command -v clang || echo "$real")#; s#@T@#$T#" "$SRC/e2e/room_compiler.sh" >"$T/bin/$compiler"
     chmod 755 "$T/bin/$compiler"
     ;;
 esac
