@@ -85,7 +85,8 @@ USER_SPACE=$T/bob ryefs sign -q my/hello
 watch .
 echo '# mine' >>"$tool"
 told "what another key signed is left" "left     tool:my/hello: another key signed it"
-for n in 1 2 3 4 5 6 7 8 9 10; do sed "s/hello/hello-$n/" "$tool" >".ai/tools/my/hello-$n.py"; done
+text=$(<"$tool")
+for n in 1 2 3 4 5 6 7 8 9 10; do printf '%s\n' "${text//hello/hello-$n}" >".ai/tools/my/hello-$n.py"; done
 is "it is told once" "$(lines | grep -c 'another key')" 1
 told "many at once are left" "left     all: many files changed at once"
 stop
