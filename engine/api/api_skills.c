@@ -204,11 +204,17 @@ int rye_skill_read(struct rye *rye, const struct rye_skill *skill, const char *p
 	auto_skill struct skill manifest = { 0 };
 	const struct skill_file *file;
 	char doubted[1100];
-	int r = open_manifest(rye, skill, &item, &manifest, err);
+	int r;
 
+	/* whoever has found it knows that it is there */
+	if (!*path) {
+		*ret = (struct rye_skill_file){ .is_dir = true, .version = 1 };
+		return 0;
+	}
+	r = open_manifest(rye, skill, &item, &manifest, err);
 	if (r)
 		return r;
-	if (!*path || skill_below(&manifest, path)) {
+	if (skill_below(&manifest, path)) {
 		*ret = (struct rye_skill_file){ .is_dir = true, .version = 1 };
 		return 0;
 	}

@@ -40,64 +40,81 @@ static bool skills_at(const char *text, struct skills_at *ret)
 
 /* ---- directories ---- */
 
-static int skills_on_skill(void *arg, const char *name, bool refused)
-{
-	listing_add(arg, name, refused ? S_IFLNK : S_IFDIR, 0);
-	return 0;
-}
-
 struct skills_filling {
 	const struct node *node;
 	struct listing *listing;
 };
 
-/* A file is told without a node, whose bytes would have to be read. */
-static void skills_on_name(void *arg, const char *name, bool is_dir)
+/* Told without a node: the kernel would ask for it again at once, and of a file the bytes have to be read. */
+static void skills_add(const struct skills_filling *filling, const char *name, mode_t type)
 {
-	const struct skills_filling *filling = arg;
 	const struct node *node = filling->node;
 	const struct tree_dir where = { (enum tree_sort)node->sort, node->kind, false, node->text };
 	struct tree_key key;
 
 	if (tree_step(&where, name, &key) == 0)
-		listing_add(filling->listing, name, is_dir ? S_IFDIR : S_IFREG,
-			    is_dir ? 0 : tree_ino(&key));
+		listing_add(filling->listing, name, type, tree_ino(&key));
+}
+
+static int skills_on_skill(void *arg, const char *name, bool refused)
+{
+	skills_add(arg, name, refused ? S_IFLNK : S_IFDIR);
+	return 0;
+}
+
+static void skills_on_name(void *arg, const char *name, bool is_dir)
+{
+	skills_add(arg, name, is_dir ? S_IFDIR : S_IFREG);
 }
 
 static int skills_fill(struct front *front, const struct node *node, struct listing *listing,
 		       struct rye_err *err)
 {
+	struct skills_filling filling = { node, listing };
 	struct rye_skill skill;
 	struct skills_at at;
 	int r;
 
 	if (!*node->text)
-		return rye_offer_list(front->offers, skills_on_skill, listing, err);
+		return rye_offer_list(front->offers, skills_on_skill, &filling, err);
 	if (!skills_at(node->text, &at))
 		return 0;
 	r = rye_offer_find(front->offers, at.name, &skill, err);
 	/* one that is gone or refused by now lists nothing */
 	if (r || skill.verdict != RYE_OK)
 		return r == -(int)RYE_NOT_FOUND ? 0 : r;
-	return rye_offer_names(front->offers, &skill, at.path, skills_on_name,
-			       &(struct skills_filling){ node, listing }, err);
+	return rye_offer_names(front->offers, &skill, at.path, skills_on_name, &filling, err);
 }
 
+static struct listing *skills_list(struct front *front, const struct node *node,
+				   struct rye_err *err)
+{
+	auto_listing struct listing *listing = listing_new();
+
+	*err = (struct rye_err){ .code = RYE_IO, .sys = ENOMEM };
+	if (!listing || skills_fill(front, node, listing, err))
+		return NULL;
+	*err = (struct rye_err){ .code = RYE_IO, .sys = ENOMEM };
+	return listing_finish(listing) ? steal(&listing) : NULL;
+}
+
+/* Whoever reads to the end asks once more: all of it stays until then, too. */
 static void skills_readdir(fuse_req_t req, struct node *node, size_t size, off_t off, bool plus)
 {
 	struct front *front = front_of(req);
 	struct listing_ask ask = { req, node, size, off, plus };
-	auto_listing struct listing *listing = listing_new();
-	struct rye_err err = { .code = RYE_IO, .sys = ENOMEM };
+	auto_node struct node *held = node_ref(node);
+	struct listing *listing = off ? shelf_take(front->shelf, node) : NULL;
+	struct rye_err err;
 
-	if (listing && skills_fill(front, node, listing, &err)) {
+	if (!listing)
+		listing = skills_list(front, node, &err);
+	if (!listing)
 		reply_rye(req, &err);
-		return;
-	}
-	if (!listing || !listing_finish(listing))
-		reply_errno(req, ENOMEM);
+	else if (listing_reply(&ask, listing) && off)
+		listing_free(listing);
 	else
-		listing_reply(&ask, listing);
+		shelf_put(front->shelf, held, listing);
 }
 
 /* Where no watch tells of changes the kernel drops a listing when the time of its directory differs. */
