@@ -206,7 +206,7 @@ int rye_skill_read(struct rye *rye, const struct rye_skill *skill, const char *p
 	char doubted[1100];
 	int r;
 
-	/* whoever has found it knows that it is there */
+	/* that was found, so it is there */
 	if (!*path) {
 		*ret = (struct rye_skill_file){ .is_dir = true, .version = 1 };
 		return 0;

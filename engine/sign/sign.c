@@ -12,7 +12,6 @@
 #include "memory.h"
 #include "parse/parse.h"
 #include "sign/sign_inner.h"
-#include "skill/skill.h"
 #include "space/space.h"
 #include "str.h"
 
@@ -373,20 +372,16 @@ static int sign_answer(struct sign_job *job, json_t **reply, struct rye_err *err
 
 static int check_conflict(const struct sign_job *job, json_t **reply, struct rye_err *err)
 {
-	bool manifest = rye_kind_has(job->ask->kind, RYE_KIND_MANIFEST);
-	const char *space = job->at.space->type == RYE_USER ? "--space user " : "";
+	char mend[160] = "";
 
 	if (!span_conflict((struct rye_span){ job->item.raw->data, job->item.raw->len }))
 		return 0;
 	/* what a manifest lists is settled in the folder */
-	if (manifest && skill_name_ok(span_of(job->at.id)))
-		return sign_refuse(reply, RYE_INVALID, err,
-				   "%s has conflict marks of a merge (<<<<<<<); " MEND_WITH
-				   "ryefs skill add %s%s",
-				   job->item.abspath, space, job->at.id);
+	if (rye_kind_has(job->ask->kind, RYE_KIND_MANIFEST))
+		sign_skill_mend(job->at.space, job->at.id, mend);
 	return sign_refuse(reply, RYE_INVALID, err,
-			   "%s has conflict marks of a merge (<<<<<<<): settle it, then sign",
-			   job->item.abspath);
+			   "%s has conflict marks of a merge (<<<<<<<)%s%s", job->item.abspath,
+			   *mend ? "; " MEND_WITH : ": settle it, then sign", mend);
 }
 
 enum sign_state { SIGN_NEW, SIGN_GOOD, SIGN_LEFT };

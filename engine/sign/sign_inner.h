@@ -58,6 +58,8 @@ size_t meant_line_at(const struct meant *m, size_t at);
 bool meant_item_here(const struct meant *m, enum rye_kind kind, const char *id);
 /* signskill.c: a signature of a manifest is one of its files: they have to be as it says. */
 int sign_check_skill(const struct parsed_item *item, struct rye_err *err);
+/* The command that makes its manifest anew of what is in the folder; "": no skill can have that name. */
+void sign_skill_mend(const struct space *space, const char *name, char ret[160]);
 /* Where there is no manifest but a folder of that name: what makes one. 0: there is none either. */
 int sign_no_manifest(const struct space *space, const char *name, struct rye_err *err);
 /* signspelt.c: the same of fields of tools that are misspelt. */

@@ -24,17 +24,27 @@ int sign_check_skill(const struct parsed_item *item, struct rye_err *err)
 			skill.name, space, skill.name);
 }
 
+void sign_skill_mend(const struct space *space, const char *name, char ret[160])
+{
+	*ret = 0;
+	if (skill_name_ok(span_of(name)))
+		snprintf(ret, 160, "ryefs skill add %s%s",
+			 space->type == RYE_USER ? "--space user " : "", name);
+}
+
 int sign_no_manifest(const struct space *space, const char *name, struct rye_err *err)
 {
 	auto_close int folder = -1;
+	char mend[160];
 
-	if (skill_name_ok(span_of(name)))
+	sign_skill_mend(space, name, mend);
+	if (*mend)
 		folder = skill_open_folder(space_fd(space), name);
 	if (folder < 0)
 		return 0;
 	return rye_fail(
 		err, RYE_UNSIGNED,
 		"skill %s is a folder that was never signed: its files are looked at first; " MEND_WITH
-		"ryefs skill add %s%s",
-		name, space->type == RYE_USER ? "--space user " : "", name);
+		"%s",
+		name, mend);
 }

@@ -98,7 +98,7 @@ static struct listing *skills_list(struct front *front, const struct node *node,
 	return listing_finish(listing) ? steal(&listing) : NULL;
 }
 
-/* Whoever reads to the end asks once more: all of it stays until then, too. */
+/* What reads to the end asks once more: all of it stays until then, too. */
 static void skills_readdir(fuse_req_t req, struct node *node, size_t size, off_t off, bool plus)
 {
 	struct front *front = front_of(req);

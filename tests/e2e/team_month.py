@@ -316,7 +316,7 @@ class Month(harness.Case):
             if item.ref in refused:
                 message = refused[item.ref]["message"]
                 ways = {"skill": r"ryefs skill (diff|add) %s" % item.name}
-                self.assertIn(item.name, message.splitlines()[0])
+                self.assertIn(item.name, message)
                 self.assertRegex(message, r"mend with: (\S+ \S+ && )?%s(\n|$)" % ways.get(item.kind, "ryefs sign " + item.ref))
                 self.count["refused"] = self.count.get("refused", 0) + 1
                 continue
