@@ -401,12 +401,16 @@ static void fork_on_live(void *arg, struct rye_span text)
  */
 static bool order_id(struct rye *rye, const json_t *request, char ret[ID_UUID_MAX])
 {
-	const char *order = json_str(request, "order");
+	const char *order = json_str(request, "order"), *adopt = json_str(request, "adopt");
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	struct registry_row row;
 	struct db *db = NULL;
 	size_t len;
 
+	/* one that was begun elsewhere, whose order is here now */
+	snprintf(ret, ID_UUID_MAX, "%s", adopt);
+	if (*adopt)
+		return true;
 	json_canonical(&text, request);
 	len = text.len;
 	if (!*order || text.failed || threads_registry(rye->threads, true, &db, NULL))

@@ -73,6 +73,17 @@ int away_secrets(const struct away *away, const struct rye_item *item, struct aw
 void away_secrets_done(struct away_secrets *secrets);
 
 /*
+ * away_closure.c: the files of the user space that go along, {path: text}, and the keys that are vouched for, in PEM;
+ * away_closure_done after a failure, too.
+ */
+struct away_closure {
+	json_t *items, *signers;
+};
+int away_closure(const struct away *away, const struct rye_item *item, struct away_closure *ret,
+		 struct rye_err *err);
+void away_closure_done(struct away_closure *closure);
+
+/*
  * away_wire.c: what is asked of the node over the connection that there is. RYE_UNREACHABLE: it was cut.
  */
 int away_send(struct away *away, struct rye_err *err); /* the order; sets accepted, stands */

@@ -120,7 +120,11 @@ void money_settle(const struct away *away, const char *status)
 	struct rye_err err = { 0 };
 	struct db *db = NULL;
 	int r = away->order.reserve > 0 ? money_ledger(away, &db, &err) : 0;
+	struct budget_row row;
 
+	/* one that was begun elsewhere has held nothing here */
+	if (!r && db && budget_get(db, away->id, &row, NULL))
+		r = budget_root(db, away->id, away->order.reserve, &err);
 	/* one that has handed over has told what it spent by then */
 	if (!r && db && away->cost.spend > 0 && !away->handed)
 		r = budget_spend(db, away->id, away->cost.spend, &err);

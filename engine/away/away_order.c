@@ -65,36 +65,17 @@ void away_order_drop(const struct away *away)
 /* What an order is made of besides its texts. */
 struct making {
 	struct away_secrets secrets;
-	json_t *signers;
+	struct away_closure closure;
 	char *sealed;
 };
 
 static void making_done(struct making *making)
 {
 	away_secrets_done(&making->secrets);
-	json_decref(making->signers);
+	away_closure_done(&making->closure);
 	free(making->sealed);
 }
 #define auto_making __attribute__((cleanup(making_done)))
-
-/* Of an item that another key has signed, the asker vouches for that key; there the entry says whether it may. */
-static int order_signers(const struct away *away, const struct rye_item *item,
-			 struct making *making, struct rye_err *err)
-{
-	auto_trust struct trust *trust = trust_get(away->items->trust);
-	auto_key struct key_secret own = { 0 };
-	const struct trust_key *key = trust_find(trust, span_of(item->verdict.fingerprint));
-	struct key_public public;
-	int r = keystore_signer(away->items, &own, err);
-
-	making->signers = json_array();
-	/* the bundle's is trusted there by the node's own */
-	if (r || !key || item->space->type == RYE_SYSTEM || !strcmp(key->fp, own.pub.fp))
-		return r;
-	key_public_of(key->bytes, &public);
-	json_array_append_new(making->signers, json_string(public.pem));
-	return 0;
-}
 
 static int order_item(const struct away *away, struct order *order, struct making *making,
 		      struct rye_err *err)
@@ -112,10 +93,11 @@ static int order_item(const struct away *away, struct order *order, struct makin
 	snprintf(order->ref, sizeof(order->ref), "%s:%s", rye_kind_name(ask.kind), item->id);
 	memcpy(order->item_sha, item->verdict.sha256, sizeof(order->item_sha));
 	order->again = json_is_true(meta_get(item, "idempotent"));
-	r = order_signers(away, item, making, err);
+	r = away_closure(away, item, &making->closure, err);
 	if (!r)
 		r = away_secrets(away, item, &making->secrets, err);
-	order->signers = making->signers;
+	order->signers = making->closure.signers;
+	order->items = making->closure.items;
 	order->secrets = making->secrets.names;
 	return r;
 }

@@ -5,6 +5,8 @@
  */
 #include "board/board_inner.h"
 
+#include "scope.h"
+
 int board_pin(struct board *board, const char *run, const char *manifest, struct rye_err *err)
 {
 	if (!manifest || !*manifest)
@@ -63,4 +65,29 @@ int board_roots(struct board *board, const char *principal, int64_t keep_ms, rye
 			   "run.ended > {now} - ?2)",
 			   DB_TEXT(principal), DB_INT(keep_ms)),
 		NULL, err);
+}
+
+static int leave_in(void *arg, struct board *board, struct rye_err *err)
+{
+#define ENDED " IN (SELECT id FROM run WHERE principal = ?1 AND ended IS NOT NULL)"
+	static const char *const statements[] = {
+		"DELETE FROM head WHERE principal = ?1",
+		"DELETE FROM past WHERE principal = ?1",
+		"DELETE FROM pin WHERE run" ENDED,
+		"DELETE FROM part WHERE run" ENDED,
+		"DELETE FROM word WHERE run" ENDED,
+		"UPDATE run SET body = '' WHERE principal = ?1 AND ended IS NOT NULL",
+	};
+#undef ENDED
+	const char *principal = arg;
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(statements) && !r; i++)
+		r = board_step(board, BOARD_QUERY(statements[i], DB_TEXT(principal)), NULL, err);
+	return r;
+}
+
+int board_leave(struct board *board, const char *principal, struct rye_err *err)
+{
+	return board_transaction(board, leave_in, (char *)principal, err);
 }

@@ -294,6 +294,26 @@ int board_read(struct board *board, const struct board_part *part, size_t max, s
 	return !r && ret->failed ? memory_fail(err) : r;
 }
 
+static int body_row(void *arg, const struct board_cells *cells)
+{
+	buf_adds(arg, cell_text(cells, 0));
+	return 1;
+}
+
+int board_body(struct board *board, const char *principal, const char *id, struct rye_buf *ret,
+	       struct rye_err *err)
+{
+	int r = board_ask(board,
+			  BOARD_ROWS(body_row, ret,
+				     "SELECT body FROM run WHERE id = ?1 AND principal = ?2",
+				     DB_TEXT(id), DB_TEXT(principal)),
+			  NULL, err);
+
+	if (!r && ret->failed)
+		return memory_fail(err);
+	return r || ret->len ? r : not_there(id, err);
+}
+
 static int forget_in(void *arg, struct board *board, struct rye_err *err)
 {
 	static const char *const statements[] = {

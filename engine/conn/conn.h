@@ -49,7 +49,7 @@ enum frame_type {
 	FRAME_FOLLOW = 33, /* client: {run, file, offset}; DATA until it ends */
 	FRAME_WORD = 34, /* client: {run, text}; REPLY: {word}, the number of BOARD_ANSWERS */
 	FRAME_CANCEL = 35, /* client: {run} */
-	FRAME_LIST = 36, /* client: {…}; REPLY: {runs} */
+	FRAME_LIST = 36, /* client: {…}; REPLY: {runs}; {run}: {order}, the envelope of that run */
 };
 
 struct conn_frame {

@@ -95,6 +95,8 @@ int principal_read(const struct node_dir *node, const char *fp, struct rye_span 
 int principal_admit(const struct node_dir *node, const char *key, const json_t *set,
 		    struct principal *ret, struct rye_err *err);
 int principal_remove(const struct node_dir *node, const char *fp, struct rye_err *err);
+/* What it has pushed and what its runs have left is needed no more: node_gc takes it, in its time. */
+int principal_leave(const struct node_dir *node, const char *fp, struct rye_err *err);
 /* {fingerprint, owner, status, …} of each, and of each that has asked (status "asked"); a new array. */
 int principal_list(const struct node_dir *node, json_t **ret, struct rye_err *err);
 /* As the owner of the node, and the principal by READY, are told. A new reference. */

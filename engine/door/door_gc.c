@@ -96,6 +96,16 @@ int node_gc(const struct node_dir *node, const char *fp, bool dry, json_t **ret,
 	return *ret ? 0 : memory_fail(err);
 }
 
+int principal_leave(const struct node_dir *node, const char *fp, struct rye_err *err)
+{
+	auto_board struct board *board = NULL;
+	int r = node_board(node, &board, err);
+
+	if (!r)
+		r = board_leave(board, fp, err);
+	return r ? rye_wrap(err, "%s is not known any more, but what it has pushed stays", fp) : 0;
+}
+
 /* {dry_run}; what is used afterwards, and how much may be, stand in the answer. */
 int door_gc(struct door_session *session, const struct conn_frame *frame, struct rye_err *err)
 {

@@ -200,6 +200,18 @@ static int list_one(void *arg, const struct board_run *run)
 	return json_array_append_new(runs, run_json(run));
 }
 
+/* Of one of them the order itself. */
+static int list_order(struct door_session *session, const char *id, json_t *reply,
+		      struct rye_err *err)
+{
+	auto_buf struct rye_buf body = RYE_BUF_INIT;
+	int r = board_body(session->board, session->who.key.fp, id, &body, err);
+
+	if (r)
+		return r;
+	return json_set(reply, "order", json_stringn(body.data, body.len)) ? 0 : memory_fail(err);
+}
+
 int door_list(struct door_session *session, const struct conn_frame *frame, struct rye_err *err)
 {
 	auto_json json_t *doc = frame_json(frame, err), *reply = json_object();
@@ -211,7 +223,9 @@ int door_list(struct door_session *session, const struct conn_frame *frame, stru
 	if (!doc)
 		return -(int)err->code;
 	r = session_board(session, err);
-	if (!r)
+	if (!r && *json_str(doc, "run"))
+		r = list_order(session, json_str(doc, "run"), reply, err);
+	else if (!r)
 		r = board_list(session->board, session->who.key.fp, json_int(doc, "before", 0),
 			       list_one, runs, err);
 	return r ? r : session_reply(session, frame->stream, reply, err);

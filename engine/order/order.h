@@ -38,6 +38,8 @@ struct order {
 	int64_t made, not_after; /* seconds since 1970 */
 	/* NULL: empty */
 	const json_t *parameters, *limit_overrides; /* objects */
+	const json_t
+		*items; /* {path below .ai: text}: files of the asker's user space that it needs */
 	const json_t *before; /* what the threads that handed over to it have cost */
 	const json_t *above; /* a list of capabilities for each thread above it */
 	const json_t

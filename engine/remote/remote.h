@@ -211,7 +211,7 @@ int remote_order_forget(const struct item_env *env, const char *name, const char
  * remote_acts.c: what is asked of a remote by a word: {action, id, force, dry_run}; a row each. *ret: what came
  * of it, a new object.
  */
-#define REMOTE_WORDS "connect, forget ID, gc, pull ID, push, status, threads"
+#define REMOTE_WORDS "adopt ID, connect, forget ID, gc, pull ID, push, status, threads"
 int remote_act(const struct item_env *env, const char *name, const json_t *doc, json_t **ret,
 	       struct rye_err *err);
 /* Of a line, "pull ID", or the object itself. */

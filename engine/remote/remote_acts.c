@@ -93,6 +93,15 @@ static int act_pull(const struct acting *acting, json_t **ret, struct rye_err *e
 	return *ret ? 0 : memory_fail(err);
 }
 
+/* The order, into the outbox; the thread that follows it is its caller's to begin. */
+static int act_adopt(const struct acting *acting, json_t **ret, struct rye_err *err)
+{
+	auto_remote_link struct remote_link link = { 0 };
+	int r = acting_open(acting, &link, err);
+
+	return r ? r : remote_adopt(acting->env, acting->remote, &link, acting->id, ret, err);
+}
+
 /* Nothing is asked of the node: what it keeps of the run goes there in its own time. */
 static int act_forget(const struct acting *acting, json_t **ret, struct rye_err *err)
 {
@@ -109,10 +118,10 @@ static const struct remote_word {
 	bool id; /* a run's id belongs to it */
 	int (*act)(const struct acting *acting, json_t **ret, struct rye_err *err);
 } act_rows[] = {
-	{ "connect", false, act_connect }, { "forget", true, act_forget },
-	{ "gc", false, act_gc },	   { "pull", true, act_pull },
-	{ "push", false, act_push },	   { "status", false, act_connect },
-	{ "threads", false, act_threads },
+	{ "adopt", true, act_adopt },	  { "connect", false, act_connect },
+	{ "forget", true, act_forget },	  { "gc", false, act_gc },
+	{ "pull", true, act_pull },	  { "push", false, act_push },
+	{ "status", false, act_connect }, { "threads", false, act_threads },
 };
 
 static const struct remote_word *find_row(const char *word)

@@ -19,6 +19,13 @@ int remote_map(const struct item_env *env, json_t **ret, struct rye_err *err);
 /* remote_open.c: how a failure on the way is told: with the remote's name in front. Its -code. */
 int remote_told(const char *name, struct rye_err *err);
 
+/*
+ * remote_runs.c: the order of a run that was begun elsewhere, into the outbox. *ret: {remote, id, item_id, parameters,
+ * thread}. RYE_STATE: there is such a thread here.
+ */
+int remote_adopt(const struct item_env *env, const struct remote *remote,
+		 const struct remote_link *link, const char *id, json_t **ret, struct rye_err *err);
+
 /* ---- a push ---- */
 
 /* In the state directory of a remote: what each file's digest was. */

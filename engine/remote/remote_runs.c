@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "clock.h"
 #include "memory.h"
+#include "order/order.h"
 #include "scope.h"
 #include "str.h"
 
@@ -116,4 +117,53 @@ int remote_order_forget(const struct item_env *env, const char *name, const char
 	return unlinkat(dir, path, 0) < 0 ?
 		       rye_fail_sys(err, errno, "state/remotes/%s/%s", name, path) :
 		       0;
+}
+
+/* ---- one that was begun elsewhere becomes a thread here ---- */
+
+static int adopt_check(const struct item_env *env, const struct remote_link *link, const char *id,
+		       const struct order *order, struct rye_err *err)
+{
+	auto_key struct key_secret own = { 0 };
+	int r = keystore_signer(env, &own, err);
+	const struct order_want want = { own.pub.bytes, link->pin.key.fp, order->made };
+
+	if (!r && strcmp(order->id, id) != 0)
+		r = rye_fail(err, RYE_MOVED, "the node's answer is the order %s", order->id);
+	return r ? r : order_check(order, &want, err);
+}
+
+int remote_adopt(const struct item_env *env, const struct remote *remote,
+		 const struct remote_link *link, const char *id, json_t **ret, struct rye_err *err)
+{
+	auto_close int dir = remote_state_dir(env, remote->name, true), here = run_dir(env, id);
+	auto_json json_t *body = json_pack("{s:s}", "run", id), *reply = NULL;
+	auto_order struct order order = { .made = 0 };
+	struct conn_ask ask = { .type = FRAME_LIST,
+				.body = body,
+				.until = clock_ms() + REMOTE_CONNECT_MS };
+	char path[ID_UUID_MAX + 16];
+	struct rye_span text;
+	int r = here >= 0 ?
+			rye_fail(err, RYE_STATE,
+				 "thread %s is here\n" MEND_WITH "ryefs threads wait %s", id, id) :
+			conn_ask(link->conn, &ask, &reply, err);
+
+	text = span_of(json_str(reply, "order"));
+	if (!r)
+		r = order_read(text, &order, err);
+	if (!r)
+		r = adopt_check(env, link, id, &order, err);
+	if (r)
+		return rye_wrap(err, "%s", remote->name);
+	snprintf(path, sizeof(path), "outbox/%.*s", ID_UUID_MAX - 1, id);
+	r = dir < 0 ? dir : io_mkdirs_at(dir, "outbox", 0700);
+	if (r >= 0)
+		r = io_replace_at(dir, path, text, 0600);
+	if (r < 0)
+		return rye_fail_sys(err, -r, "state/remotes/%s/%s", remote->name, path);
+	*ret = json_pack("{s:s, s:s, s:s, s:O, s:s}", "remote", remote->name, "id", id, "item_id",
+			 order.ref, "parameters", order.parameters, "thread",
+			 order.fork ? "fork" : "inline");
+	return *ret ? 0 : memory_fail(err);
 }

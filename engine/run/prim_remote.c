@@ -37,6 +37,24 @@ static int remote_carry_out(struct run *run, const char *remote, const json_t *d
 	return remote_act(run->exec->env.items, remote, doc, ret, err);
 }
 
+static int away_execute(struct run *run, const json_t *params, const char *adopt, json_t **ret,
+			struct rye_err *err);
+
+/* What is asked; of a run that was begun elsewhere, and whose order lies here now, a thread is made. */
+static int remote_ask(struct run *run, const char *remote, const json_t *doc, json_t **ret,
+		      struct rye_err *err)
+{
+	auto_json json_t *order = NULL;
+	int r = remote_carry_out(run, remote, doc, ret, err);
+
+	if (r || strcmp(json_str(doc, "action"), "adopt") != 0)
+		return r;
+	order = *ret;
+	*ret = NULL;
+	json_set(order, "async", json_true());
+	return away_execute(run, order, json_str(order, "id"), ret, err);
+}
+
 /* ---- remotes/NAME/push, ctl ---- */
 
 static int push_read(const json_t *doc, struct rye_err *err)
@@ -77,7 +95,7 @@ void run_remote(struct run *run)
 	run->request.verb = RYE_REMOTE;
 	r = file_read(run, file && !strcmp(file, "/push"), &doc, &err);
 	if (!r)
-		r = remote_carry_out(run, name, doc, &reply, &err);
+		r = remote_ask(run, name, doc, &reply, &err);
 	if (r) {
 		run_fail(run, &err);
 		return;
@@ -127,7 +145,8 @@ static int away_item(struct run *run, const json_t *params, enum rye_kind *ret, 
 	return r ? r : run_may(run, ACT_RUN, *ret, *ret_id, err);
 }
 
-static int away_execute(struct run *run, const json_t *params, json_t **ret, struct rye_err *err)
+static int away_execute(struct run *run, const json_t *params, const char *adopt, json_t **ret,
+			struct rye_err *err)
 {
 	const struct exec_hooks *hooks = run->exec->env.hooks;
 	const char *remote = json_str(params, "remote"), *id;
@@ -154,6 +173,8 @@ static int away_execute(struct run *run, const json_t *params, json_t **ret, str
 			ask.fork ? "fork" : "inline");
 	if (!json_flag(params, "push", true))
 		json_set(doc, "push", json_false());
+	if (adopt)
+		json_sets(doc, "adopt", adopt);
 	if (run->ask->parent_run || json_array_size(within))
 		json_object_set(doc, "within", within);
 	ask.request = doc;
@@ -171,8 +192,8 @@ static void remote_prim_run(struct run *run, const struct plan *plan, struct res
 	json_t *data = NULL;
 	int r;
 
-	r = execute ? away_execute(run, own->params, &data, &err) :
-		      remote_carry_out(run, remote, own->params, &data, &err);
+	r = execute ? away_execute(run, own->params, NULL, &data, &err) :
+		      remote_ask(run, remote, own->params, &data, &err);
 	if (!data)
 		data = json_object();
 	json_set(data, "success", json_boolean(!r));

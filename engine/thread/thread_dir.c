@@ -180,6 +180,10 @@ int thread_dir(int root, const char *id, bool create, struct rye_err *err)
 	return fd >= 0 ? fd : rye_fail_sys(err, -fd, "thread %s", id);
 }
 
+/* As deep as a tree that is pushed. */
+#define CHANGES_DIR "changes"
+#define CHANGES_DEPTH 128
+
 void thread_remove(int root, const char *id)
 {
 	auto_close int dir = thread_dir(root, id, false, NULL);
@@ -192,6 +196,8 @@ void thread_remove(int root, const char *id)
 	while ((entry = readdir(list)))
 		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
 			unlinkat(dirfd(list), entry->d_name, 0);
+	/* what came back from elsewhere */
+	io_remove_tree(dirfd(list), CHANGES_DIR, CHANGES_DEPTH);
 	unlinkat(root, id, AT_REMOVEDIR);
 }
 

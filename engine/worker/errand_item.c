@@ -102,7 +102,7 @@ static int user_secrets(struct errand *errand, struct rye *rye, struct rye_err *
 	return r;
 }
 
-static void errand_options(struct errand *errand, const struct principal *who, const char *user)
+static void errand_options(struct errand *errand, const char *user)
 {
 	errand->opt = (struct rye_options){ .project = errand->project,
 					    .user_base = user,
@@ -111,13 +111,40 @@ static void errand_options(struct errand *errand, const struct principal *who, c
 					    .sandbox = RYE_SANDBOX_STRICT };
 }
 
-/* In a directory that is made for it; a rename shows it whole. */
-static int user_make(struct errand *errand, const struct principal *who, const json_t *keys,
-		     struct rye_err *err)
+/* Keys of its own, and whose items count. */
+static int user_begin(struct errand *errand, const char *made, const json_t *keys,
+		      struct rye_err *err)
+{
+	auto_rye struct rye *rye = NULL;
+	char fp[KEY_FP];
+	int r = rye_open(&errand->opt, &rye, err);
+
+	if (!r)
+		r = rye_key_generate(rye, RYE_KEY_NEW, fp, err);
+	return r ? r : user_trust(rye, errand->worker->node, made, keys, err);
+}
+
+/* Those of the one that is shared, and what is this run's alone. */
+static int user_own(struct errand *errand, const char *shared, const char *made,
+		    struct rye_err *err)
+{
+	auto_rye struct rye *rye = NULL;
+	int r = errand_space_copy(errand, shared, made, err);
+
+	if (!r)
+		r = errand_space_items(errand, made, err);
+	if (r || !json_array_size(errand->order.secrets))
+		return r;
+	r = rye_open(&errand->opt, &rye, err);
+	return r ? r : user_secrets(errand, rye, err);
+}
+
+/* In a directory that is made for it; a rename shows it whole. shared: what it is made of; NULL: of the keys. */
+static int user_make(struct errand *errand, const char *shared, const char *user,
+		     const json_t *keys, struct rye_err *err)
 {
 	const struct node_dir *node = errand->worker->node;
-	char name[64], made[PATH_MAX], ai[80], fp[KEY_FP];
-	auto_rye struct rye *rye = NULL;
+	char name[64], made[PATH_MAX], ai[80];
 	int r;
 
 	snprintf(name, sizeof(name), "tmp/user-%s", errand->claim.id);
@@ -128,36 +155,38 @@ static int user_make(struct errand *errand, const struct principal *who, const j
 	r = io_mkdirs_at(node->dir, ai, 0700);
 	if (r < 0)
 		return rye_fail_sys(err, -r, "%s", made);
-	errand_options(errand, who, made);
-	r = rye_open(&errand->opt, &rye, err);
-	if (!r)
-		r = rye_key_generate(rye, RYE_KEY_NEW, fp, err);
-	if (!r)
-		r = user_trust(rye, node, name, keys, err);
-	if (!r && errand->private)
-		r = user_secrets(errand, rye, err);
-	if (!r && rename(made, errand->user) < 0 && errno != EEXIST && errno != ENOTEMPTY)
-		r = rye_fail_sys(err, errno, "%s", errand->user);
+	errand_options(errand, made);
+	r = shared ? user_own(errand, shared, name, err) : user_begin(errand, name, keys, err);
+	if (!r && renameat(node->dir, name, node->dir, user) < 0 && errno != EEXIST &&
+	    errno != ENOTEMPTY)
+		r = rye_fail_sys(err, errno, "%s/%s", node->path, user);
 	io_remove_tree(node->dir, name, 8);
 	return r;
 }
 
 static int errand_user(struct errand *errand, const struct principal *who, struct rye_err *err)
 {
+	const struct node_dir *node = errand->worker->node;
 	auto_json json_t *keys = NULL;
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	char digest[SHA_HEX];
+	char digest[SHA_HEX], shared[128], own[128];
 	int r = errand_keys(errand, who, &keys, err);
 
 	if (r)
 		return r;
 	json_canonical(&text, keys);
 	sha256_hex(buf_span(&text), digest);
-	errand->private = json_array_size(errand->order.secrets) > 0;
-	snprintf(errand->user, sizeof(errand->user), "%s/" USERS "/%s", errand->worker->node->path,
-		 errand->private ? errand->claim.id : digest);
-	r = access(errand->user, F_OK) ? user_make(errand, who, keys, err) : 0;
-	errand_options(errand, who, errand->user);
+	snprintf(shared, sizeof(shared), USERS "/%s", digest);
+	snprintf(own, sizeof(own), USERS "/%s", errand->claim.id);
+	errand->private = json_array_size(errand->order.secrets) > 0 ||
+			  json_object_size(errand->order.items) > 0;
+	if (faccessat(node->dir, shared, F_OK, 0))
+		r = user_make(errand, NULL, shared, keys, err);
+	if (!r && errand->private && faccessat(node->dir, own, F_OK, 0))
+		r = user_make(errand, shared, own, keys, err);
+	snprintf(errand->user, sizeof(errand->user), "%s/%s", node->path,
+		 errand->private ? own : shared);
+	errand_options(errand, errand->user);
 	return r;
 }
 

@@ -112,6 +112,11 @@ int errand_reserve_more(struct errand *errand, double most, struct rye_err *err)
 int errand_item(struct errand *errand, const struct principal *who, struct rye_err *err);
 void errand_item_done(struct errand *errand); /* what is this run's alone goes */
 
+/* errand_space.c: paths below the node's directory. */
+int errand_space_copy(const struct errand *errand, const char *shared, const char *made,
+		      struct rye_err *err);
+int errand_space_items(const struct errand *errand, const char *made, struct rye_err *err);
+
 /*
  * errand_uid.c: where the worker is root and node.toml names a range of accounts: what is in the node's directory is shut
  * to them; the run's project and user space are its principal's; errand->uid is set. Else nothing is done.

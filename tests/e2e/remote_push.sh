@@ -182,5 +182,15 @@ like 'the owner frees what belongs to none, too' "$(rye node gc "$NODE")" ' have
 is 'nothing is left over' "$(find "$NODE/store" -name '.rye-*' | wc -l)" 0
 ok 'and there are few files' test "$(find "$NODE/store" -type f ! -name 'index.db*' | wc -l)" -le 24
 is 'that of both is there' "$(rye remote diff gpu)$(second remote diff gpu)" ''
+
+# --- one that is not known any more: what it has pushed goes, and another's stays ---
+bytes() { find "$NODE/store" -type f ! -name 'index.db*' -printf '%s\n' | awk '{ n += $1 } END { print n + 0 }'; }
+head -c 2000000 /dev/urandom >src/own.bin
+push >/dev/null
+before=$(bytes)
+like 'it is removed' "$(rye node remove --dir "$NODE" "$FP")" 'is not known any more; what it has pushed goes with ryefs node gc$'
+gone() { rye node gc "$NODE" >/dev/null && [ "$(bytes)" -lt $((before - 2000000)) ]; }
+ok 'and what it had pushed goes' until_true gone
+is "another's is all there" "$(second remote diff gpu)" ''
 like 'a time that is none' "$(rye node init "$NODE" keep_new=soon)" 'keep_new=soon: wanted is a time, as 90s, 15m, 24h or 30d'
 finish

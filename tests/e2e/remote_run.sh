@@ -149,6 +149,7 @@ fx_sign "$P" tool:long tool:work tool:pusher
 reply=$(execute '{"item_id":"tool:work","target":"remote:node"}')
 id=$(jq -r .thread_id <<<"$reply")
 changes=$P/.ai/state/threads/$id/changes
+worked=$id
 is 'a run that changes more' "$(jq -c '[[.changed[]|[.path,.mode]],[.removed[].path],[.refused[].path]]' "$changes.json")" \
   '[[["data/edited","644"],["out/big","C644"],["out/deep/made","755"]],["data/removed"],[".env"]]'
 is 'its files came back' "$(cd "$changes" && find . -type f | sort | xargs)" './data/edited ./out/big ./out/deep/made'
@@ -200,6 +201,16 @@ is 'as the node tells it' "$(jq -r '.state' "$M/remotes/node/foreign/$id.json")"
 mv "$T/away" "$P/.ai/state/threads/$id"
 is 'unless it is here' "$(ls "$M/remotes/node/foreign")" ''
 
+errno 'what is here is not adopted' EBUSY bash -c "echo 'adopt $worked' >'$M/remotes/node/ctl'"
+"$RYEFS" threads delete "$worked" --project "$P" --user "$U" --system "$S" >/dev/null
+converse "$M/remotes/node/ctl" connect >/dev/null
+is 'one that was begun elsewhere' "$(ls "$M/remotes/node/foreign")" "$worked.json"
+is 'is adopted' "$(converse "$M/remotes/node/ctl" "adopt $worked" | jq -r .thread_id)" "$worked"
+is 'and is a thread here' "$(cat "$M/state/threads/$worked/wait") $(jq -r .receipt.status "$M/state/threads/$worked/receipt.json")" 'completed completed'
+is 'with what it has changed' "$(cd "$M/state/threads/$worked/changes" && find . -type f | sort | xargs)" './data/edited ./out/big ./out/deep/made'
+is 'which says what came of it' "$(jq -r .data.stdout "$M/state/threads/$worked/result.json" | grep -c out/big)" 1
+errno 'an id of nothing' ENOENT bash -c "echo 'adopt 00000000-0000-4000-8000-000000000000' >'$M/remotes/node/ctl'"
+
 # --- the tool does the same ---
 remote_tool() { converse "$M/tools/rye/core/remote/remote/run" "$1"; }
 is 'push' "$(remote_tool '{"action":"push","remote":"node"}' | jq -c '[.status,.data.success,.data.project]')" '["success",true,"'"$(basename "$P")"'"]'
@@ -246,6 +257,45 @@ kill -9 "$BESIDE"
 graph=$(ls "$P/.ai/state/graphs" | grep ^once)
 is 'it is gone on with' "$(cli tool:once --json resume:=true graph_run_id="$graph" | tail -n 1 | jq -r .data.status)" completed
 is 'and each step was ordered once' "$(($(orders) - before)) $(slowly | wc -l)" '3 1'
+
+# --- what lies in the user space goes along with what needs it ---
+own() { # ID LINE... [-- HEADER]: a tool of the user space
+  local id=$1
+  shift
+  mkdir -p "$(dirname "$U/.ai/tools/$id")"
+  printf 'tool_id: %s\ntool_type: bash\nversion: "1.0.0"\ncategory: "%s"\ndescription: of the user\n' "$id" "${id%"${id##*/}"}" | sed 's,/",",' >"$U/.ai/tools/$id.yaml"
+  printf 'executor_id: rye/core/runtimes/bash/bash\nconfig:\n  script: |\n    cat >/dev/null\n' >>"$U/.ai/tools/$id.yaml"
+  printf '    %s\n' "$@" >>"$U/.ai/tools/$id.yaml"
+  "$RYEFS" sign "tool:$id" --space user --project "$P" --user "$U" --system "$S" >/dev/null 2>&1
+}
+own mine 'echo mine'
+mkdir -p "$U/.ai/tools/lib"
+own lib/inner 'echo inner'
+own lib/unasked 'echo unasked'
+fx_put "$P" tools/calls.yaml <<'TOOL'
+tool_id: calls
+tool_type: graph
+version: "1.0.0"
+category: ""
+description: calls what lies in the user space
+executor_id: rye/core/runtimes/state-graph/runtime
+permissions: [rye.execute.tool.lib.inner]
+config:
+  start: a
+  nodes:
+    a: {action: {item_id: "tool:lib/inner"}, assign: {said: "${result.stdout}"}, next: b}
+    b: {type: return, output: {said: "${state.said}"}}
+TOOL
+fx_sign "$P" tool:calls
+is 'a tool of the user space' "$(cli tool:mine --target remote:node)" mine
+like 'one that a graph calls' "$(cli tool:calls --json --target remote:node | tail -n 1)" '"said": ?"inner'
+order=$(ls -t "$P/.ai/state/remotes/node/outbox" | head -n 1)
+is 'and it alone is in the order' "$(jq -c '.order.items|keys' "$P/.ai/state/remotes/node/outbox/$order")" '["tools/lib/inner.yaml"]'
+is 'nothing of it stays there' "$(grep -rl 'echo inner' "$T/node/work" | wc -l)" 0
+own huge "$(head -c 1600000 /dev/zero | tr '\0' '#')" "# $(head -c 1600000 /dev/zero | tr '\0' '#')"
+like 'one that is too long says what to do' "$(cli tool:huge --target remote:node)" \
+  'tool:huge of your user space is too long.* put its file into the project, tools/huge.yaml'
+rm "$U/.ai/tools/huge.yaml"
 
 # --- 20: secrets: what is asked for and listed, and nothing of it stays there ---
 secret=VALUE-$RANDOM$RANDOM other=VALUE-$RANDOM$RANDOM

@@ -95,7 +95,8 @@ int node_remove_word(struct cli *cli)
 
 	if (status != CLI_OK)
 		return status;
-	if (principal_remove(node, cli->argv[1], &err))
+	if (principal_remove(node, cli->argv[1], &err) || principal_leave(node, cli->argv[1], &err))
 		return cli_fail(cli, &err, NULL);
-	return out_success(cli, "fingerprint", cli->argv[1], "is not known any more");
+	return out_success(cli, "fingerprint", cli->argv[1],
+			   "is not known any more; what it has pushed goes with ryefs node gc");
 }

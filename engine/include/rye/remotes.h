@@ -24,6 +24,6 @@ RYE_API int rye_remote_foreign(struct rye *rye, const char *remote, rye_name_fn 
 /* Another number when a listing of them (remote "") or below one of them may be another; 0: it cannot be told. */
 RYE_API uint64_t rye_remote_stamp(struct rye *rye, const char *remote);
 /* What a write of RYE_REMOTE can be at remotes/NAME/ctl; its id is "NAME/ctl", or "NAME/push". */
-#define RYE_REMOTE_WORDS "connect, gc, forget ID or pull ID"
+#define RYE_REMOTE_WORDS "connect, gc, adopt ID, forget ID or pull ID"
 
 #endif
