@@ -32,9 +32,10 @@ void away_tell(const struct away *away, const char *state)
 
 	clock_iso_us(now);
 	buf_addf(&line, "%s %s, heard %s\n", away->remote.name, state, now);
+	/* of this moment: one that is lost with the machine's power is told again by the next */
 	if (!line.failed)
-		io_replace_at(away->ask->dir, "remote", (struct rye_span){ line.data, line.len },
-			      0600);
+		io_remember_at(away->ask->dir, "remote", (struct rye_span){ line.data, line.len },
+			       0600);
 }
 
 static int away_connect(struct away *away, struct rye_err *err)

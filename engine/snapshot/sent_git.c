@@ -90,6 +90,27 @@ static void take_name(struct sent *sent, int root, const char *path)
 		sent_refuse(sent, path, "that is no file, directory or link");
 }
 
+/* Beneath a `.git`: where there is none, git need not be asked. */
+static bool in_repository(const char *project)
+{
+	auto_buf struct rye_buf path = RYE_BUF_INIT;
+
+	buf_adds(&path, project);
+	if (path.failed || getenv("GIT_DIR"))
+		return true;
+	for (size_t n = path.len; n;) {
+		path.len = n;
+		buf_adds(&path, "/.git");
+		if (path.failed || !access(path.data, F_OK))
+			return true;
+		while (n && path.data[n - 1] != '/')
+			n--;
+		while (n && path.data[n - 1] == '/')
+			n--;
+	}
+	return !access("/.git", F_OK);
+}
+
 int sent_git(struct sent *sent, const char *project, struct rye_err *err)
 {
 	static const char *const words[] = {
@@ -105,7 +126,7 @@ int sent_git(struct sent *sent, const char *project, struct rye_err *err)
 
 	if (root < 0 || !ask)
 		return rye_fail(err, RYE_IO, "%s: cannot be listed", project);
-	if (!path)
+	if (!path || !in_repository(project))
 		return 0;
 	ask->project = project;
 	mountinfo_each(note_mount, ask);

@@ -173,8 +173,9 @@ void errand_leave(struct errand *errand)
 		json_sets(doc, "error", why);
 	}
 	text = json_blob(doc, false);
+	/* a worker that takes the run up looks at its tree again */
 	if (text)
-		io_replace_at(dir, ERRAND_LEFT, (struct rye_span){ text->data, text->len }, 0600);
+		io_remember_at(dir, ERRAND_LEFT, (struct rye_span){ text->data, text->len }, 0600);
 }
 
 void errand_tree_done(const struct errand *errand)
