@@ -151,7 +151,10 @@ static ssize_t device_read(int fd, void *buf, size_t len, void *userdata)
 {
 	struct front *front = userdata;
 	ssize_t n = read(fd, buf, len);
+	struct ring *ring = atomic_load(&front->ring);
 
+	if (ring)
+		ring_meet(ring);
 	/* the first that is read is INIT */
 	if (n > 0 && !atomic_load(&front->init_told) && front->uring == URING_NONE)
 		front->uring = device_offer(buf, (size_t)n);

@@ -94,8 +94,7 @@ struct ring {
 	LIST_HEAD(ring_servers, ring_server) servers; /* all of them */
 };
 
-/* All but the kernel's consent, before INIT is answered: rings and threads, of which each is on its
- * processor. largest: the longest message either way. 0 or -errno. */
+/* All but the kernel's consent, before INIT. largest: the longest message either way. 0 or -errno. */
 int ring_open(struct front *front, size_t largest, struct ring **ret);
 /* After that answer: the kernel takes the entries. 0; or -errno, and it goes on with the device. */
 int ring_begin(struct ring *ring);
@@ -105,6 +104,8 @@ void ring_end(struct ring *ring);
 bool ring_answer(struct ring *ring, const struct iovec *iov, int count);
 /* Before the calling thread waits for the kernel: what it has answered goes first. */
 void ring_flush(struct ring *ring);
+/* What was done before an answer is seen by what the device brings after it: its FORGET. */
+void ring_meet(struct ring *ring);
 /* Is the calling thread a server? */
 bool ring_serves(const struct ring *ring);
 /* It goes back to its processor. */
