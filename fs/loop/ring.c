@@ -199,38 +199,51 @@ void ring_process(struct ring *ring, struct ring_entry *entry)
 		fuse_session_process_buf(ring->front->session, &buf);
 }
 
-static void ring_arrived(struct ring_entry *entry)
+/* Without an entry the queue would stand still: the kernel looks for what waits there only when one is
+ * answered. Where there is no memory it does. */
+static void ring_refill(struct ring_thread *thread)
 {
-	struct ring_thread *thread = entry->thread;
-	struct ring_queue *queue = entry->queue;
+	struct ring_queue *queue;
+	bool more = false;
 
-	/* without an entry the queue would stand still: the kernel looks for what waits there only when one is
-	 * answered. Where there is no memory it does. */
-	if (--queue->held * 2 < queue->depth)
+	LIST_FOREACH(queue, &thread->queues, link)
+	if (queue->held * 2 < queue->depth) {
 		ring_entries_add(thread, queue, queue->depth - queue->held);
-	/* no thread to be had: at worst this processor's requests wait for it */
-	if (!ring_give(thread, entry))
-		ring_process(thread->ring, entry);
+		more = true;
+	}
+	if (more)
+		uring_enter(&thread->uring, false);
 }
 
 /* 0, or why the kernel has no use for an entry: the end of the connection, mostly. */
 static int ring_reap(struct ring_thread *thread)
 {
+	struct ring_list arrived = TAILQ_HEAD_INITIALIZER(arrived);
+	struct ring_entry *entry;
 	struct io_uring_cqe cqe;
 	int r = 0;
 
 	while (uring_take_cqe(&thread->uring, &cqe)) {
-		struct ring_entry *entry = (struct ring_entry *)(uintptr_t)cqe.user_data;
-
+		entry = (struct ring_entry *)(uintptr_t)cqe.user_data;
 		if (!entry) {
 			wake_read(thread);
-		} else if (cqe.res < 0) {
-			r = cqe.res;
-			entry->queue->held--;
-		} else {
-			entry->answered = false;
-			ring_arrived(entry);
+			continue;
 		}
+		entry->queue->held--;
+		if (cqe.res < 0)
+			r = cqe.res;
+		else
+			TAILQ_INSERT_TAIL(&arrived, entry, link);
+	}
+	/* before threads are made, which takes longer than the next requests do */
+	if (!r)
+		ring_refill(thread);
+	while ((entry = TAILQ_FIRST(&arrived))) {
+		TAILQ_REMOVE(&arrived, entry, link);
+		entry->answered = false;
+		/* no thread to be had: at worst this processor's requests wait for it */
+		if (!ring_give(thread, entry))
+			ring_process(thread->ring, entry);
 	}
 	return r;
 }
