@@ -56,7 +56,7 @@ RUN=remotes/gpu/tools/note/run PUSH=remotes/gpu/push
 row 'a name that is none' EINVAL "No remote 'x'; there are: gpu" execute '{"item_id":"tool:note","target":"remote:x"}'
 row 'no name' EINVAL 'Invalid target "remote:"' execute '{"item_id":"tool:note","target":"remote:"}'
 row 'a dry run' EINVAL 'dry_run \+ remote is not supported' remotes/gpu/tools/note/dry_run '{}'
-row 'a word that is none' EINVAL "'dance' is none of connect, forget ID" remotes/gpu/ctl dance
+row 'a word that is none' EINVAL "'dance' is none of adopt ID, connect, forget ID" remotes/gpu/ctl dance
 row 'no run' EINVAL "pull ID: '7' is no id" remotes/gpu/ctl 'pull 7'
 row 'a member that push has not' EINVAL 'push takes \{\}' $PUSH '{"colour":1}'
 row 'one that is not pinned' ENOENT 'gpu is not pinned' $PUSH '{}'
