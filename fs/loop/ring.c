@@ -166,14 +166,14 @@ static int ring_thread_open(struct ring_thread *thread)
 	ring_stay(thread->cpu);
 	/* nothing is handed in before all queues' entries are there: the kernel takes none before INIT */
 	LIST_FOREACH(queue, &thread->queues, link)
-	n += queue->depth;
+		n += queue->depth;
 	r = uring_open(&thread->uring, n);
 	if (r)
 		return r;
 	wake_read(thread);
 	LIST_FOREACH(queue, &thread->queues, link)
-	if (!r)
-		r = ring_entries_add(thread, queue, queue->depth);
+		if (!r)
+			r = ring_entries_add(thread, queue, queue->depth);
 	if (r)
 		uring_close(&thread->uring);
 	return r;
@@ -207,10 +207,10 @@ static void ring_refill(struct ring_thread *thread)
 	bool more = false;
 
 	LIST_FOREACH(queue, &thread->queues, link)
-	if (queue->held * 2 < queue->depth) {
-		ring_entries_add(thread, queue, queue->depth - queue->held);
-		more = true;
-	}
+		if (queue->held * 2 < queue->depth) {
+			ring_entries_add(thread, queue, queue->depth - queue->held);
+			more = true;
+		}
 	if (more)
 		uring_enter(&thread->uring, false);
 }
@@ -255,8 +255,8 @@ static int ring_register(struct ring_thread *thread)
 
 	/* of a queue that has one the others were refused for want of memory */
 	LIST_FOREACH(queue, &thread->queues, link)
-	if (!r && !queue->held)
-		r = reaped ? reaped : -EIO;
+		if (!r && !queue->held)
+			r = reaped ? reaped : -EIO;
 	return r;
 }
 
@@ -416,7 +416,7 @@ static void ring_tell_end(struct ring *ring)
 	ring->phase = RING_ENDS;
 	pthread_cond_broadcast(&ring->turn);
 	LIST_FOREACH(server, &ring->servers, link)
-	pthread_cond_signal(&server->call);
+		pthread_cond_signal(&server->call);
 }
 
 void ring_end(struct ring *ring)

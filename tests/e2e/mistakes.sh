@@ -122,6 +122,8 @@ normal() { # [SED]: of $T/answer
 }
 
 run() { # COMMAND, in a shell of its own whose functions are these
+  # a mount that has said its first line goes on, and may say one more into the old file
+  rm -f "$T/answer"
   (eval "$1") >"$T/answer" 2>&1 </dev/null
   status=$?
   answer=$(<"$T/answer")

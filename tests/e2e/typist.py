@@ -136,7 +136,9 @@ class Shell:
         while piece := self.read(self.err, 0.05):
             err += piece
         status = int(end.search(out)[1])
-        return status, end.sub(b"", out).decode(), err.decode().replace("\r", "")
+        # on a busy machine a command takes longer than a second, and says so until it is done
+        said = re.sub(r"\r[^\r\n]*, \d+ s\x1b\[K(?:\r\x1b\[K)?", "", err.decode())
+        return status, end.sub(b"", out).decode(), said.replace("\r", "")
 
 
 class Names:

@@ -34,6 +34,7 @@ CPPCHECK_NOISE = {
 }
 # It sees none of the system's headers.
 CPPCHECK_MACROS = {
+    "LIST_FOREACH(v,h,l)": "while(list_next(h,&v))",
     "TAILQ_FOREACH(v,h,l)": "while(tailq_next(h,&v))",
     "json_array_foreach(a,i,v)": "while(json_next(a,&i,&v))",
     "json_object_foreach(o,k,v)": "while(json_next(o,&k,&v))",
