@@ -40,7 +40,7 @@ static inline void place_write(const char *root, const char *path, struct rye_sp
 	char *slash;
 	int fd;
 
-	snprintf(full, sizeof(full), "%s/.ai/%s", root, path);
+	snprintf(full, sizeof(full), "%s/.ai/%.1000s", root, path);
 	snprintf(dir, sizeof(dir), "%s", full);
 	slash = strrchr(dir, '/');
 	*slash = 0;

@@ -441,7 +441,7 @@ static void flipped_bits_refuse_each_of_fifty(void **state)
 			tried += flip(p, name, paths[i][2], 0, 1);
 		assert_int_equal(whole_of(p, name), RYE_OK);
 	}
-	print_message("%zu bits\n", tried);
+	print_message("# %zu bits\n", tried);
 	assert_true(tried > 10000);
 }
 
