@@ -101,7 +101,7 @@ static struct manifest *tree_of(const uint64_t *numbers, size_t n)
 {
 	auto_buf struct rye_buf bytes = RYE_BUF_INIT;
 	struct manifest_line lines[FILES];
-	char paths[FILES][8];
+	char paths[FILES][24];
 	struct manifest *manifest;
 
 	for (size_t i = 0; i < n; i++) {
