@@ -82,10 +82,10 @@ struct board_part {
 };
 int board_read(struct board *board, const struct board_part *part, size_t max, struct rye_buf *ret,
 	       struct rye_err *err);
-/* Everything of a run that is over; what it has cost stays counted. */
 /* The order itself, without what was sealed. RYE_NOT_FOUND. */
 int board_body(struct board *board, const char *principal, const char *id, struct rye_buf *ret,
 	       struct rye_err *err);
+/* Everything of a run that is over; what it has cost stays counted. */
 int board_forget(struct board *board, const char *principal, const char *id, struct rye_err *err);
 
 /* ---- what a worker does (board_work.c) ---- */
@@ -181,10 +181,10 @@ int board_advance(struct board *board, const struct board_advance *what, struct 
  * each, and those of runs that are not over, or ended less than keep_ms ago and were not forgotten.
  */
 #define BOARD_PAST 5
-/* It is not known any more: what it has pushed and its ended runs were given is in use no longer. */
-int board_leave(struct board *board, const char *principal, struct rye_err *err);
 int board_roots(struct board *board, const char *principal, int64_t keep_ms, rye_name_fn fn,
 		void *arg, struct rye_err *err);
+/* It is not known any more: what it has pushed and its ended runs were given is in use no longer. */
+int board_leave(struct board *board, const char *principal, struct rye_err *err);
 
 struct board_used {
 	double spend, seconds; /* of one month */

@@ -35,6 +35,9 @@ bool named_is_folder(const char *ref);
 const char *named_space(enum rye_space space);
 /* Its bytes; exit status, the reason told. */
 int named_item_read(struct cli *cli, const struct named_item *item, struct rye_blob **ret);
+/* Its file goes, if it has these bytes still: as rye_drop. */
+int named_item_drop(struct cli *cli, const struct named_item *item, const struct rye_blob *was,
+		    struct rye_err *err);
 
 /* ---- mentions.c: {ref, space, path, line} of the items that name another ---- */
 

@@ -179,3 +179,15 @@ int named_item_read(struct cli *cli, const struct named_item *item, struct rye_b
 				    strerror(-r));
 	return CLI_OK;
 }
+
+int named_item_drop(struct cli *cli, const struct named_item *item, const struct rye_blob *was,
+		    struct rye_err *err)
+{
+	const struct rye_put put = { .kind = item->kind,
+				     .id = item->id,
+				     .ext = item->ext,
+				     .space = item->space,
+				     .was = { was->data, was->len } };
+
+	return rye_drop(cli->rye, &put, err);
+}

@@ -243,15 +243,10 @@ static void move_mode(const struct move *move)
 static int move_drop(const struct move *move)
 {
 	const struct named_item *item = &move->item;
-	const struct rye_put put = { .kind = item->kind,
-				     .id = item->id,
-				     .ext = item->ext,
-				     .space = item->space,
-				     .was = { move->was->data, move->was->len } };
 	auto_free char *mend = mend_with("ryefs rm %s", move->to);
 	struct rye_err err = { 0 };
 
-	if (rye_drop(move->cli->rye, &put, &err) == 0)
+	if (named_item_drop(move->cli, item, move->was, &err) == 0)
 		return CLI_OK;
 	return cli_complain(move->cli, exit_of(err.code), mend, "%s is there, and %s stays: %s",
 			    move->to, item->ref, err.msg);

@@ -75,16 +75,13 @@ static void rm_tell(const struct rm_wish *wish)
 static int rm_now(const struct rm_wish *wish)
 {
 	const struct named_item *item = &wish->item;
-	const struct rye_put put = { .kind = item->kind,
-				     .id = item->id,
-				     .ext = item->ext,
-				     .space = item->space,
-				     .was = { wish->was->data, wish->was->len } };
 	struct rye_err err = { 0 };
 
 	if (named_is_folder(item->ref))
 		return skill_drop(wish->cli, item->space, item->id);
-	return rye_drop(wish->cli->rye, &put, &err) ? cli_fail(wish->cli, &err, item->ref) : CLI_OK;
+	return named_item_drop(wish->cli, item, wish->was, &err) ?
+		       cli_fail(wish->cli, &err, item->ref) :
+		       CLI_OK;
 }
 
 int verb_rm(struct cli *cli)
