@@ -28,7 +28,7 @@ struct registry_row {
 	char directive[1040]; /* the item's canonical ref; of a directive's thread its bare id */
 	char status[32];
 	char created_at[40], updated_at[40], completed_at[40];
-	int64_t pid;
+	int64_t pid; /* 0 of an ended thread */
 	char *result; /* JSON or NULL; only when asked for; free it */
 };
 
@@ -46,6 +46,10 @@ int registry_finish(struct db *db, const char *id, const char *status, const cha
 		    struct rye_err *err);
 int registry_get(struct db *db, const char *id, bool with_result, struct registry_row *ret,
 		 struct rye_err *err);
+/* The process that carried it, ended or not; 0: unknown. */
+int64_t registry_pid(struct db *db, const char *id);
+/* Whether it has ended with a result; costs the same whatever its length. */
+bool registry_has_result(struct db *db, const char *id);
 int registry_delete(struct db *db, const char *id, struct rye_err *err);
 
 typedef int (*registry_fn)(void *arg, const struct registry_row *row);

@@ -40,8 +40,14 @@ static const char *const later_columns[] = {
 static const char *const terminal[] = { "completed", "completed_with_errors",
 					"error",     "cancelled",
 					"killed",    "continued" };
-/* A result may be long: unasked for it is not even read, nor carried through a sort. */
-#define ROW_COLUMNS "thread_id, directive, status, created_at, updated_at, completed_at, pid"
+/*
+ * A result may be long: unasked for it is not even read, nor carried through a sort. In a row it stands
+ * before the process, and sqlite comes to what follows only by reading all pages of it: of an ended
+ * thread, which alone has a result, the process is read by registry_pid.
+ */
+#define ROW_COLUMNS                                                           \
+	"thread_id, directive, status, created_at, updated_at, completed_at," \
+	" CASE WHEN status NOT IN " TERMINAL_LIST " THEN pid END"
 
 bool registry_terminal(const char *status)
 {
@@ -202,6 +208,35 @@ int registry_get(struct db *db, const char *id, bool with_result, struct registr
 	if (!r && !walk.found)
 		return rye_fail(err, RYE_NOT_FOUND, "Thread not found: %s", id);
 	return r;
+}
+
+static int keep_number(void *arg, sqlite3_stmt *row)
+{
+	*(int64_t *)arg = sqlite3_column_int64(row, 0);
+	return 1;
+}
+
+/* What the query gives for the thread; 0: nothing. */
+static int64_t number_of(struct db *db, const char *sql, const char *id)
+{
+	int64_t number = 0;
+
+	db_run(db, DB_ROWS(keep_number, &number, sql, DB_TEXT(id)), NULL, NULL);
+	return number;
+}
+
+int64_t registry_pid(struct db *db, const char *id)
+{
+	return number_of(db, "SELECT pid FROM threads WHERE thread_id = ?1", id);
+}
+
+/* The type stands in a row's head. */
+bool registry_has_result(struct db *db, const char *id)
+{
+	return number_of(db,
+			 "SELECT typeof(result) = 'text' FROM threads WHERE thread_id = ?1"
+			 " AND status IN " TERMINAL_LIST,
+			 id);
 }
 
 static int keep_version(void *arg, sqlite3_stmt *row)

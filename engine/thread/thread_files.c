@@ -33,8 +33,12 @@ static void thread_files_put_line(struct rye_buf *buf, const char *text)
 
 static void put_pid(const struct thread_view *view, struct rye_buf *buf)
 {
-	if (view->row.pid > 0)
-		buf_addf(buf, "%lld\n", (long long)view->row.pid);
+	int64_t pid = view->row.pid;
+
+	if (registry_terminal(view->row.status))
+		pid = registry_pid(view->db, view->row.thread_id);
+	if (pid > 0)
+		buf_addf(buf, "%lld\n", (long long)pid);
 }
 
 static void put_alive(const struct thread_view *view, struct rye_buf *buf)
@@ -72,7 +76,7 @@ static int read_row_result(const struct thread_view *view, struct rye_blob **ret
 	if (r)
 		return r;
 	result = row.result;
-	if (!result || !*result)
+	if (!result)
 		return rye_fail(err, RYE_NOT_FOUND, "thread %s has no file " RESULT,
 				view->row.thread_id);
 	if (strlen(result) > REAL_MAX)
@@ -80,15 +84,6 @@ static int read_row_result(const struct thread_view *view, struct rye_blob **ret
 	buf_addf(&buf, "%s%s", result, str_ends(result, "\n") ? "" : "\n");
 	*ret = buf_blob(&buf);
 	return *ret ? 0 : memory_fail(err);
-}
-
-static bool has_row_result(const struct thread_view *view)
-{
-	struct rye_blob *blob = NULL;
-	bool has = !read_row_result(view, &blob, NULL);
-
-	rye_blob_unref(blob);
-	return has;
 }
 
 static void put_error(const struct thread_view *view, struct rye_buf *buf)
@@ -99,7 +94,8 @@ static void put_error(const struct thread_view *view, struct rye_buf *buf)
 
 	if (io_read_at(view->dir, RESULT, REAL_MAX, &blob) < 0 &&
 	    read_row_result(view, &blob, &err)) {
-		buf->failed = err.code != RYE_NOT_FOUND;
+		/* one that is too long to be shown says so under its own name */
+		buf->failed = err.code != RYE_NOT_FOUND && err.code != RYE_TOO_BIG;
 		return;
 	}
 	doc = json_parse((struct rye_span){ blob->data, blob->len }, JSON_LOAD_LAST_WINS, RESULT,
@@ -160,7 +156,7 @@ static unsigned files_there(struct threads *threads, const struct thread_view *v
 {
 	auto_close int run = view->dir < 0 ? open_graph_run(threads, view->row.thread_id) : -1;
 
-	if (!(has & HAS_RESULT) && has_row_result(view))
+	if (!(has & HAS_RESULT) && registry_has_result(view->db, view->row.thread_id))
 		has |= HAS_RESULT;
 	if (run >= 0 && !faccessat(run, TRANSCRIPT, F_OK, AT_SYMLINK_NOFOLLOW))
 		has |= HAS_STORY;

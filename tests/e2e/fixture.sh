@@ -162,6 +162,10 @@ wake() { # PATTERN: ends them
 sanitized() { grep -qaE '__[at]san_init' "$RYEFS"; }
 ! sanitized || PATIENCE=$((4 * PATIENCE))
 
+# fx_descriptors: how many the daemon has, less those of processes: who asked lately is remembered in a
+# table of fixed size
+fx_descriptors() { ls -l "/proc/$DAEMON/fd" | grep -vcE 'pidfd|-> /proc/[0-9]'; }
+
 # fx_memory MB: the daemon never had more; the sanitizers' own memory does not count
 fx_memory() {
   local kb

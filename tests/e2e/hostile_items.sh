@@ -309,6 +309,14 @@ for name in ids:
 db.commit()
 CODE
   is "a forged registry is listed as far as it makes sense" "$(thread_names)" "$(printf '%s\n' "$id" big | sort)"
+  # a list and stat of a thread do not read its result, nor go past it
+  read -r _ before <"/proc/$DAEMON/io"
+  is "a long result is listed" "$(ls "$M/state/threads/big" | grep result)" result.json
+  stat "$M/state/threads/big/updated" "$M/state/threads/big/directive" >/dev/null
+  read -r _ after <"/proc/$DAEMON/io"
+  ok "what is asked about a long row does not read it: $((after - before))" [ $((after - before)) -lt 8000000 ]
+  has "and says why it cannot be read" "$(readlink "$M/state/threads/big/result.json")" "result.json has 57 MiB, at most 24 are shown"
+  is "nothing else beside it breaks" "$(ls -l "$M/state/threads/big" 2>&1 | grep -c "cannot access")" 0
   within 5 "ls -R of it ends" ls -R "$M/state"
   is "facts of a forged row" "$(<"$M/state/threads/big/status")" completed
 }

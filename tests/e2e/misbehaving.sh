@@ -58,14 +58,12 @@ gives() {
   done
 }
 
-# without those of processes: who asked lately is remembered in tables of fixed size, by pidfds and by its status
-descriptors() { ls -l "/proc/$DAEMON/fd" | grep -vcE 'pidfd|/proc/[0-9]'; }
 # everything once, so that what is kept warm is there
 for name in words two unread; do
   run ${name}_sh '{}'
   run ${name}_py '{}'
 done
-before=$(descriptors)
+before=$(fx_descriptors)
 
 over='["error",-1,"Command timed out after 1 seconds\n"]'
 for name in hangs deaf group silent; do
@@ -94,8 +92,8 @@ for name in unread_sh unread_py; do
   is "$name: 3 MB that are not read" "$(jq -c '[.status, .data.read]' "$T/reply")" '["success",false]'
 done
 
-back() { [ "$(descriptors)" -le $((before + 8)) ]; }
-is "descriptors are closed" "$(fx_wait 5 back && echo yes || echo "$before, now $(descriptors)")" yes
+back() { [ "$(fx_descriptors)" -le $((before + 8)) ]; }
+is "descriptors are closed" "$(fx_wait 20 back && echo yes || echo "$before, now $(fx_descriptors)")" yes
 not_zombie() { ! ps -o stat= --ppid "$DAEMON" | grep -q Z; }
 is "and no zombie waits" "$(fx_wait 5 not_zombie && echo yes || ps -o pid,stat,args --ppid "$DAEMON")" yes
 fx_memory 250

@@ -122,17 +122,16 @@ for t in threads:
 print("\n".join(wrong[:20]) if wrong else "all of %d" % sum(count.values()))
 CODE
 
-descriptors() { ls -l "/proc/$DAEMON/fd" | grep -vc pidfd; }
 node=$(command -v node >/dev/null && echo node || echo none)
 # what is kept for the next call is there: a box for each run that there has been at once
 timeout 100 "$PY" "$T/caller.py" "$M" "$CALLERS" 1 "$node" >/dev/null 2>&1
-before=$(descriptors)
+before=$(fx_descriptors)
 from=$(date +%s%N)
 timeout 600 "$PY" "$T/caller.py" "$M" "$CALLERS" "$ROUNDS" "$node" >"$T/mixed" 2>&1
 took=$((($(date +%s%N) - from) / 1000000))
 is "$CALLERS callers, $ROUNDS runs each, of mixed kinds, in $took ms" "$(<"$T/mixed")" "all of $((CALLERS * ROUNDS))"
-back() { [ "$(descriptors)" -le $((before + 30)) ]; }
-is "descriptors are closed" "$(fx_wait 5 back && echo yes || echo "$before, now $(descriptors)")" yes
+back() { [ "$(fx_descriptors)" -le $((before + 30)) ]; }
+is "descriptors are closed" "$(fx_wait 20 back && echo yes || echo "$before, now $(fx_descriptors)")" yes
 fx_memory 250
 ok "the daemon lives" kill -0 "$DAEMON"
 finish

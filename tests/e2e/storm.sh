@@ -41,9 +41,6 @@ asyncs() {
   sleep 0.2 # fewer of these than of the others
 }
 
-# without those of processes: who asked lately is remembered in a table of fixed size
-descriptors() { ls -l "/proc/$DAEMON/fd" | grep -vc pidfd; }
-
 storm() {
   local pids=() pid
   END=$(($(date +%s) + SECONDS_OF_STORM))
@@ -70,7 +67,7 @@ fx_knowledge "$P" storm/b "B."
 fx_sign "$P" tool:say 'knowledge:storm/*'
 fx_mount
 runs
-before=$(descriptors)
+before=$(fx_descriptors)
 storm
 is "no reply went astray" "$(wc -l <"$T/wrong" 2>/dev/null || echo 0)" 0
 ok "the daemon lives" kill -0 "$DAEMON"
@@ -83,11 +80,11 @@ is "no run of a killed writer is left" "$(fx_wait 5 no_naps 88 && echo none)" no
 is "every thread ended" "$(for t in "$M"/state/threads/*; do timeout 40 cat "$t/wait"; done | sort -u)" completed
 alive() { [ "$(stat_of alive)" -lt 600 ]; }
 # warm interpreters and the registry have some; hundreds of runs leave none
-less() { [ "$(descriptors)" -le $((before + 60)) ]; }
+less() { [ "$(fx_descriptors)" -le $((before + 60)) ]; }
 # files of spaces/ keep theirs as long as the kernel remembers them
 if (echo 2 >/proc/sys/vm/drop_caches) 2>/dev/null; then
   is "nodes were forgotten" "$(fx_wait 3 alive && echo yes || stat_of alive)" yes
-  is "descriptors were closed" "$(fx_wait 5 less && echo yes || echo "$before, now $(descriptors)")" yes
+  is "descriptors were closed" "$(fx_wait 20 less && echo yes || echo "$before, now $(fx_descriptors)")" yes
 else
   without "nodes and descriptors" "the kernel's caches cannot be dropped"
 fi
