@@ -116,9 +116,12 @@ mend "$said" && good "the remedy goes on" || bad "the remedy goes on" "$(<"$T/me
 ok "it is signed" ryefs verify -q my/hello
 fresh
 edits 'sed -i "s/^def execute.*:/def execute(params, project_path)/" "$1"'
-like "Python that does not compile, with its line" "$(edit --yes my/hello)" 'tool:my/hello: line [0-9]*: this is not Python'
-n=$(sed -n 's/.*line \([0-9]*\): this is not.*/\1/p' <<<"$(fresh; edit --yes my/hello)")
-is "the line is the copy's" "$(sed '/rye:/d' "$file" | sed -n "${n}p")" "def execute(params, project_path)"
+said=$(edit --yes my/hello)
+is "Python that does not compile is not signed" "$?" 2
+like "and told with its line" "$said" 'tool:my/hello cannot be signed: line [0-9]*: this is not Python: .*your text is kept in'
+ok "the item is as it was" same
+n=$(sed -n 's/.*line \([0-9]*\): this is not.*/\1/p' <<<"$said")
+is "the line is the copy's" "$(sed -n "${n}p" "$P/$copy")" "def execute(params, project_path)"
 fresh
 edits 'sed -i "s/type=\"string\"/type=\"strin\"/; s/{input:tone}/{input:tune}/" "$1"; cp "$1" "$T/seen"'
 said=$(edit --yes my/greet)

@@ -41,10 +41,14 @@ struct edit_checked {
 
 static void edit_broken(void *arg, const char *path, long line, const char *what)
 {
-	struct rye_buf *remarks = arg;
+	struct edit_checked *checked = arg;
 
 	(void)path;
-	buf_addf(remarks, "line %ld: this is not Python: %s\n", line, what);
+	if (checked->err.code == RYE_OK)
+		rye_fail(&checked->err, RYE_INVALID, "line %ld: this is not Python: %s", line,
+			 what);
+	else
+		buf_addf(&checked->remarks, "line %ld: this is not Python: %s\n", line, what);
 }
 
 static void edit_check(const struct edit_copy *edit, const struct rye_blob *text,
@@ -64,7 +68,7 @@ static void edit_check(const struct edit_copy *edit, const struct rye_blob *text
 		buf_adds(&ret->remarks, said->data);
 	if (!strcmp(edit->item.ext, ".py"))
 		json_array_append_new(python, json_string(edit->path));
-	compiles_check(python, edit_broken, &ret->remarks);
+	compiles_check(python, edit_broken, ret);
 }
 
 /* What was found, a line each, under the item's name. */
