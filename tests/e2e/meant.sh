@@ -203,6 +203,16 @@ is "a graph's good hooks" "$(sign tool:k/hooked)" 'signed tool:k/hooked'
 sed '/^# rye:/d; s/^tool_id: .*/tool_id: spelt/; s/^permissions:/parmeters: []\npermissions:/' "$TOOLS/hooked.yaml" >"$TOOLS/spelt.yaml"
 shows 'a misspelt field of YAML' 'parmeters counts for nothing: did you mean parameters?' 'parmeters' "$TOOLS/spelt.yaml" "$(sign tool:k/spelt)"
 printf '%s\n' '#!/bin/bash' '# version: "1.0.0"' '# tool_type: bash' '# category: k' '# description: d' '# paramters: []' '# Paramters: none' 'echo hi' >"$TOOLS/told.sh"
+cat >"$TOOLS/script.mjs" <<'TOOL'
+export const __version__ = "1.0.0";
+export const __tool_type__ = "javascript";
+export const __executor_id__ = "rye/core/runtimes/node/node";
+export const __category__ = "k";
+export const __tool_description__ = "d";
+export const CONFIG_SCHAMA = { type: "object" };
+process.stdout.write("{}");
+TOOL
+shows 'of a script' 'CONFIG_SCHAMA counts for nothing: did you mean CONFIG_SCHEMA?' 'CONFIG_SCHAMA' "$TOOLS/script.mjs" "$(sign tool:k/script)"
 shows 'of comments' 'paramters counts for nothing: did you mean parameters?' '# paramters' "$TOOLS/told.sh" "$(sign tool:k/told)"
 cat >"$TOOLS/mapping.yaml" <<'TOOL'
 tool_id: mapping
