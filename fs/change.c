@@ -336,6 +336,27 @@ static void wait_told(struct front *front)
 	sem_destroy(&told);
 }
 
+static void send_root_name(void *arg, const char *name)
+{
+	struct front *front = arg;
+
+	notify_send_entry(front, front->root, name, false);
+}
+
+static void epoch_task(struct front *front, struct node *node, int number, const char *text)
+{
+	(void)node;
+	(void)number;
+	(void)text;
+	tree_root_names(true, front, send_root_name);
+	notify_send_inode(front, front->root, 0);
+}
+
+void change_epoch(struct front *front)
+{
+	change_post(front, epoch_task, 0, "");
+}
+
 void change_seen(void *arg, const struct rye_change *change)
 {
 	struct front *front = arg;

@@ -101,13 +101,18 @@ static int session_begin(struct session *s, struct rye_err *err)
 {
 	struct front *front = s->front;
 
-	if (session_mount(front, err))
+	if (session_mount(front, s->handover, err))
 		return -1;
 	watchdog_guard(s->watchdog, front->opt->mountpoint);
 	if (loops_start(front, &s->loops))
 		return session_fail(err, "the kernel does not speak FUSE with us");
-	if (first_open(front, err) == 0)
+	if (first_open(front, err) == 0) {
+		/* the answer to INIT has been written by now */
+		if (s->handover && kept_can(front->opt, front))
+			watchdog_keep(s->watchdog, front);
+		session_follow(front);
 		return 0;
+	}
 	/* Another process has unmounted it already: a regular end. */
 	return connection_goes(s) ? 0 : -1;
 }
@@ -227,6 +232,16 @@ static int session(struct session *s, struct rye_err *err)
 	return r;
 }
 
+static void take_kept(struct front *front, const struct handover *handover)
+{
+	struct handover_mount mount = handover_mount(handover);
+
+	if (mount.device < 0)
+		return;
+	front->init = mount.init;
+	front->init.same = false;
+}
+
 int session_run(struct options *opt)
 {
 	struct front front = { .opt = opt, .uid = geteuid(), .gid = getegid(), .ready_fd = -1 };
@@ -241,6 +256,8 @@ int session_run(struct options *opt)
 		fprintf(stderr, "ryefs: " AGAIN_WORD " is said by the watchdog of a mount alone\n");
 		return 1;
 	}
+	if (again)
+		take_kept(&front, s.handover);
 	if (mountpoint_prepare(opt, again ? s.handover : NULL, &err)) {
 		fprintf(stderr, "ryefs: %s\n", err.msg);
 		again_failed(opt, s.handover, &err);

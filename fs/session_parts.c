@@ -100,7 +100,7 @@ static int open_parts(struct front *front, const char **ret_part)
 {
 	int r;
 
-	if ((r = nodes_open(&front->nodes)))
+	if ((r = nodes_open(front->init.epoch, &front->nodes)))
 		*ret_part = "the table of nodes";
 	else if ((r = notify_open(front, &front->notify)))
 		*ret_part = "the notify threads";
@@ -211,7 +211,14 @@ static void session_parts_add_name(struct fuse_args *args, const char *source)
 	fuse_opt_add_arg(args, text);
 }
 
-int session_mount(struct front *front, struct rye_err *err)
+/* Where another daemon's mount is to be followed. */
+static int mount_again(struct front *front, const struct handover *handover, struct rye_err *err)
+{
+	return front->init.epoch ? kept_mount(front->session, handover, err) :
+				   beneath_mount(front->session, front->opt, err);
+}
+
+int session_mount(struct front *front, const struct handover *handover, struct rye_err *err)
 {
 	/* libfuse takes its words out of the list */
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
@@ -226,7 +233,7 @@ int session_mount(struct front *front, struct rye_err *err)
 		return session_fail(err, "libfuse refuses the options");
 	rye_watch(front->rye, change_seen, front);
 	if (front->opt->again_fd >= 0) {
-		if (beneath_mount(front->session, front->opt, err))
+		if (mount_again(front, handover, err))
 			return -(int)err->code;
 	} else if (fuse_session_mount(front->session, front->opt->mountpoint)) {
 		return mountpoint_failed(front->opt, err);
@@ -237,6 +244,12 @@ int session_mount(struct front *front, struct rye_err *err)
 	journal_bind(front->journal, front);
 	journal_bind(front->changes, front);
 	return 0;
+}
+
+void session_follow(struct front *front)
+{
+	if (front->init.epoch)
+		change_epoch(front);
 }
 
 void session_stop_parked(struct front *front)

@@ -11,7 +11,9 @@ struct handover;
  * made must still be closed with session_parts_close. */
 /* handover: from the daemon before and for the next; or NULL. */
 int session_parts_open(struct front *front, struct handover *handover, struct rye_err *err);
-int session_mount(struct front *front, struct rye_err *err);
+int session_mount(struct front *front, const struct handover *handover, struct rye_err *err);
+/* The mount answers. What the kernel knows of a daemon before this one is told to be so no more. */
+void session_follow(struct front *front);
 /* Does the mount lie at its path? It does not when it was unmounted, or another daemon took over. */
 bool session_on_top(const struct front *front);
 /* Closes the parking: cancels the runs that a request waits for and answers every parked

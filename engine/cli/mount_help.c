@@ -30,6 +30,7 @@ void mount_help(FILE *to)
 		{ "skills=WHICH", "of skills/: own, all, only or none (docs/skills.md)" },
 		{ "xattr", "answer user.rye.* attributes" },
 		{ "io_uring", "requests by io_uring, if the kernel offers it" },
+		{ "survive=auto|on|off", "go on when the daemon was killed" },
 		{ "allow_other", "let other users read" },
 	};
 

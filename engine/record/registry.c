@@ -217,7 +217,7 @@ static int keep_number(void *arg, sqlite3_stmt *row)
 }
 
 /* What the query gives for the thread; 0: nothing. */
-static int64_t number_of(struct db *db, const char *sql, const char *id)
+static int64_t registry_number(struct db *db, const char *sql, const char *id)
 {
 	int64_t number = 0;
 
@@ -227,16 +227,16 @@ static int64_t number_of(struct db *db, const char *sql, const char *id)
 
 int64_t registry_pid(struct db *db, const char *id)
 {
-	return number_of(db, "SELECT pid FROM threads WHERE thread_id = ?1", id);
+	return registry_number(db, "SELECT pid FROM threads WHERE thread_id = ?1", id);
 }
 
 /* The type stands in a row's head. */
 bool registry_has_result(struct db *db, const char *id)
 {
-	return number_of(db,
-			 "SELECT typeof(result) = 'text' FROM threads WHERE thread_id = ?1"
-			 " AND status IN " TERMINAL_LIST,
-			 id);
+	return registry_number(db,
+			       "SELECT typeof(result) = 'text' FROM threads WHERE thread_id = ?1"
+			       " AND status IN " TERMINAL_LIST,
+			       id);
 }
 
 static int keep_version(void *arg, sqlite3_stmt *row)

@@ -112,6 +112,7 @@ struct front {
 	struct timespec started;
 	int mount_id; /* as mountinfo has it; 0: not mounted */
 	bool reloads; /* SIGUSR2 makes another daemon take over */
+	struct front_init init; /* constant from the answer to INIT on */
 	struct rye_death death; /* of daemons of this mount before this one; times 0: none died */
 	/* counts the times told for unwatched directories (content_mtime) */
 	_Atomic uint64_t asked;
@@ -141,7 +142,7 @@ static inline struct front *front_of(fuse_req_t req)
 
 static inline struct node *front_node(struct front *front, fuse_ino_t ino)
 {
-	return ino == FUSE_ROOT_ID ? front->root : (struct node *)(uintptr_t)ino;
+	return ino == FUSE_ROOT_ID ? front->root : node_of(ino);
 }
 
 #endif

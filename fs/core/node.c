@@ -28,6 +28,7 @@ struct nodes {
 	size_t current; /* in the table */
 	struct node *newest; /* of all, current or not */
 	struct node_counts counts;
+	uint16_t epoch;
 };
 
 struct node *node_ref(struct node *node)
@@ -136,7 +137,7 @@ static void node_grow(struct nodes *nodes)
 	free(old);
 }
 
-int nodes_open(struct nodes **ret)
+int nodes_open(uint16_t epoch, struct nodes **ret)
 {
 	struct nodes *nodes = calloc(1, sizeof(*nodes));
 
@@ -150,6 +151,7 @@ int nodes_open(struct nodes **ret)
 		free(nodes);
 		return -ENOMEM;
 	}
+	nodes->epoch = epoch;
 	nodes->mask = BUCKETS_FIRST - 1;
 	pthread_mutex_init(&nodes->lock, NULL);
 	*ret = nodes;
@@ -203,7 +205,7 @@ struct node *node_peek(struct nodes *nodes, const struct tree_key *key)
 	return node ? node_ref(node) : NULL;
 }
 
-static struct node *node_allocate(const struct node_want *want)
+static struct node *node_allocate(const struct node_want *want, uint16_t epoch)
 {
 	const struct tree_key *key = want->key;
 	struct node *node = malloc(sizeof(*node) + key->text_len + 1);
@@ -228,6 +230,7 @@ static struct node *node_allocate(const struct node_want *want)
 		.ctl = key->ctl,
 		.path_len = key->path_len,
 		.text_len = key->text_len,
+		.epoch = epoch,
 	};
 	memcpy(node->text, key->text, key->text_len);
 	node->text[key->text_len] = 0;
@@ -285,7 +288,7 @@ static void node_delist(struct nodes *nodes, struct node *node)
 
 struct node *node_make(struct nodes *nodes, const struct node_want *want)
 {
-	struct node *node = node_allocate(want), *used = node;
+	struct node *node = node_allocate(want, nodes->epoch), *used = node;
 
 	if (!node) {
 		if (want->class->drop && want->data)

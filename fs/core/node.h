@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * node.h: what the kernel holds references to, and the table that finds the current node of a
- * key. A node id is the node's address; st_ino is a function of the key, so it survives.
+ * key. A node id is the node's address and the epoch of its daemon above it; st_ino is a function of the
+ * key, so it survives.
  *
  * A node is one version: class, version, size and mode never change after node_make. When a
  * key's version changes, the next lookup makes a new node that takes the old one's place in
@@ -45,6 +46,7 @@ struct node {
 	const struct ctl *ctl;
 	uint16_t path_len;
 	uint16_t text_len;
+	uint16_t epoch; /* front's */
 	char text[]; /* of the key; begins with the path; NUL-terminated */
 };
 
@@ -67,7 +69,7 @@ struct node_counts {
 	uint64_t alive, made, forgotten, looked; /* looked: at how many nodes nodes_collect */
 };
 
-int nodes_open(struct nodes **ret); /* 0 or -errno */
+int nodes_open(uint16_t epoch, struct nodes **ret); /* 0 or -errno */
 void nodes_close(struct nodes *nodes); /* after the session: frees what the kernel still held */
 void nodes_count(struct nodes *nodes, struct node_counts *ret);
 
@@ -101,9 +103,16 @@ void node_stat(const struct front *front, const struct node *node, struct stat *
 /* The entry that tells the kernel of this node. */
 void node_entry(const struct front *front, struct node *node, double timeout_s,
 		struct fuse_entry_param *ret);
+/* User space ends below 2^47 (x86-64) or 2^48 (arm64), unless a program asks for more. */
+#define NODE_EPOCH_BIT 48
 static inline fuse_ino_t node_id(const struct node *node)
 {
-	return (fuse_ino_t)(uintptr_t)node;
+	return (fuse_ino_t)(uintptr_t)node | (fuse_ino_t)node->epoch << NODE_EPOCH_BIT;
+}
+/* Of an id that is of this daemon's epoch (loop/stale.c), and not the root's. */
+static inline struct node *node_of(fuse_ino_t id)
+{
+	return (struct node *)(uintptr_t)(id & ((UINT64_C(1) << NODE_EPOCH_BIT) - 1));
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * options.h: what a mount was asked to be, read from its command line (mount/mount_options.c).
+ * options.h: what a mount was asked to be, by its command line (mount/mount_options.c) and by the kernel.
  */
 #ifndef RYE_FS_CORE_OPTIONS_H
 #define RYE_FS_CORE_OPTIONS_H
@@ -22,6 +22,7 @@ struct options {
 	bool foreground, debug;
 	bool xattr;
 	bool io_uring; /* where the kernel offers it */
+	enum { SURVIVE_AUTO, SURVIVE_ON, SURVIVE_OFF } survive; /* mount/kept.c */
 	bool allow_other;
 	bool list_all; /* list=all */
 	enum rye_offer skills;
@@ -34,6 +35,18 @@ struct options {
 	int old_fd; /* the mount whose place this one takes, until it has; or -1 */
 	char *texts[OPTIONS_TEXTS];
 	size_t n_texts;
+};
+
+/*
+ * INIT as the kernel sent it, and what it was told: the next daemon of the same connection (mount/kept.c) says
+ * the same, for the kernel asks once.
+ */
+struct front_init {
+	/* daemons of this connection before this one: part of every node id, so that theirs are known */
+	uint16_t epoch;
+	uint16_t asked_len, told_len; /* 0: longer than what is known */
+	bool same; /* if epoch: this daemon has answered what the one before was asked as that one did */
+	char asked[192], told[192];
 };
 
 #endif

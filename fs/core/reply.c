@@ -118,5 +118,5 @@ void enter_reply(fuse_req_t req, int sys, const struct fuse_entry_param *entry,
 	}
 	taken = create ? reply_create(req, entry, create) : reply_entry(req, entry);
 	if (!taken && entry->ino)
-		node_forget(front->nodes, (struct node *)(uintptr_t)entry->ino, 1);
+		node_forget(front->nodes, node_of(entry->ino), 1);
 }

@@ -186,18 +186,18 @@ static int step_root(const char *name, struct tree_key *ret)
 	return -ENOENT;
 }
 
-void tree_root_names(void *arg, void (*fn)(void *arg, const char *name))
+void tree_root_names(bool all, void *arg, void (*fn)(void *arg, const char *name))
 {
 	size_t n;
 	const struct ctl *ctls = ctl_rows(&n);
 
 	for (size_t i = 0; i < ARRAY_SIZE(root_names); i++)
-		if (root_names[i].listed)
+		if (all || root_names[i].listed)
 			fn(arg, root_names[i].name);
 	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
 		fn(arg, rye_kind_dir((enum rye_kind)kind));
 	for (size_t i = 0; i < n; i++)
-		if (!ctls[i].of && ctls[i].listed)
+		if (!ctls[i].of && (all || ctls[i].listed))
 			fn(arg, ctls[i].name);
 }
 

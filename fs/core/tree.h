@@ -68,8 +68,8 @@ struct tree_dir {
 
 /* 0; -ENOENT: no such name can be there; or -ENAMETOOLONG. */
 int tree_step(const struct tree_dir *dir, const char *name, struct tree_key *ret);
-/* What the root lists, in no order. */
-void tree_root_names(void *arg, void (*fn)(void *arg, const char *name));
+/* What the root lists, or all that it can have, in no order. */
+void tree_root_names(bool all, void *arg, void (*fn)(void *arg, const char *name));
 /* The root's own key. */
 void tree_root(struct tree_key *ret);
 /* The text of a file of sort TREE_COVERED; NULL: that name is a directory. */

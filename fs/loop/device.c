@@ -7,9 +7,11 @@
  * lookup that is parked, a search's, holds the directory's lock, and every other lookup in it waits
  * without being sent. And of rings it knows nothing (3.14). The bits are added there, if the answer has
  * the form that is known: what another libfuse writes goes as it is, and the session says so
- * (test_fs_device.c). An answer to a request that a ring has brought goes there. No lock.
+ * (test_fs_device.c). An answer to a request that a ring has brought goes there. A daemon that goes on with
+ * a dead one's connection says INIT to libfuse by itself, and what it answers is kept back. No lock.
  */
 #include "core/parking.h"
+#include "loop/loop_inner.h"
 #include "loop/ring.h"
 
 #include "scope.h"
@@ -99,15 +101,34 @@ static struct ring *device_ring(struct front *front, struct fuse_init_out *init)
 	return ring;
 }
 
+/* What the kernel has been told by the daemon before is what this one has to keep to. */
+static ssize_t device_again(struct front *front, const char *told, size_t n)
+{
+	if (n != front->init.told_len || memcmp(told, front->init.told, n) != 0) {
+		errno = EPROTO;
+		return -1;
+	}
+	front->init.same = true;
+	return (ssize_t)n;
+}
+
 static ssize_t device_init(struct front *front, int fd, struct fuse_out_header *head,
 			   struct fuse_init_out *init)
 {
 	struct iovec iov[] = { { head, sizeof(*head) }, { init, sizeof(*init) } };
 	struct ring *ring = device_ring(front, init);
+	char told[sizeof(*head) + sizeof(*init)];
 	ssize_t n;
 
 	if (front->parallel_lookups)
 		init->flags |= FUSE_PARALLEL_DIROPS;
+	memcpy(told, head, sizeof(*head));
+	memcpy(told + sizeof(*head), init, sizeof(*init));
+	if (front->init.epoch)
+		return device_again(front, told, sizeof(told));
+	_Static_assert(sizeof(told) <= sizeof(front->init.told), "an answer has room");
+	memcpy(front->init.told, told, sizeof(told));
+	front->init.told_len = sizeof(told);
 	n = writev(fd, iov, ARRAY_SIZE(iov));
 	if (!ring)
 		return n;
@@ -147,6 +168,17 @@ static ssize_t device_writev(int fd, struct iovec *iov, int count, void *userdat
 	return writev(fd, iov, count);
 }
 
+/* The first that is read is INIT. */
+static void device_asked(struct front *front, const char *buf, size_t n)
+{
+	if (front->uring == URING_NONE)
+		front->uring = device_offer(buf, n);
+	if (n > sizeof(front->init.asked))
+		return;
+	memcpy(front->init.asked, buf, n);
+	front->init.asked_len = (uint16_t)n;
+}
+
 static ssize_t device_read(int fd, void *buf, size_t len, void *userdata)
 {
 	struct front *front = userdata;
@@ -155,10 +187,19 @@ static ssize_t device_read(int fd, void *buf, size_t len, void *userdata)
 
 	if (ring)
 		ring_meet(ring);
-	/* the first that is read is INIT */
-	if (n > 0 && !atomic_load(&front->init_told) && front->uring == URING_NONE)
-		front->uring = device_offer(buf, (size_t)n);
+	if (n > 0 && !atomic_load(&front->init_told))
+		device_asked(front, buf, (size_t)n);
+	while (n > 0 && front->init.epoch && !(n = (ssize_t)stale_pass(front, fd, buf, (size_t)n)))
+		n = read(fd, buf, len);
 	return n;
+}
+
+int device_say_init(struct front *front)
+{
+	struct fuse_buf buf = { .mem = front->init.asked, .size = front->init.asked_len };
+
+	fuse_session_process_buf(front->session, &buf);
+	return front->init.same ? 0 : -1;
 }
 
 int device_attach(struct fuse_session *session)

@@ -137,6 +137,8 @@ int loops_start(struct front *front, struct loops **ret)
 	pthread_mutex_init(&loops->lock, NULL);
 	sigemptyset(&act.sa_mask);
 	sigaction(SIGUSR1, &act, NULL);
+	if (front->init.epoch && device_say_init(front))
+		return -1;
 	/* the sizes of libfuse's buffers are settled by INIT: the others come after it */
 	for (int i = 0; i < LOOPS; i++) {
 		aside_arrive(front->asides);

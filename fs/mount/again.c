@@ -182,7 +182,14 @@ static void again_exec(const struct options *opt, struct handover *handover, con
 static void again_begin(const struct options *opt, struct handover *handover, const char *program,
 			const struct again_death *at)
 {
-	handover_put(handover, &at->mount);
+	struct handover_mount mount = at->mount;
+
+	/* above those of every program, and through exec */
+	if (mount.device >= 0) {
+		mount.device = fcntl(mount.device, F_DUPFD, 3);
+		mount.init.epoch++;
+	}
+	handover_put(handover, &mount);
 	again_exec(opt, handover, program, &at->signals);
 }
 
@@ -200,14 +207,13 @@ void again_mount(const struct options *opt, struct handover *handover,
 	if (!still_there(opt, &death->mount))
 		return;
 	allowed = handover_died(handover, death->why);
-	if (!proc_may_mount())
-		again_refuse(
-			opt, handover,
-			"by a user it cannot be without a moment in which a save goes into the "
-			"directory below");
+	if (death->mount.device < 0 && !proc_may_mount())
+		again_refuse(opt, handover,
+			     "by a user it is only with survive=on, or where this kernel has no "
+			     "fault that is known (ryefs(1))");
 	else if (!allowed)
 		again_refuse(opt, handover, "it was five times within a minute");
-	else
+	else if (death->mount.device < 0 || kept_resend(death->mount.device) == 0)
 		again_begin(opt, handover, "/proc/self/exe", death);
 }
 
@@ -240,9 +246,11 @@ void again_reload(const struct options *opt, const struct handover *handover,
 	/* a child of none that would have to wait for its end */
 	if (fork() == 0) {
 		struct handover *next = handover_next(handover);
+		struct again_death beside = *at;
 
+		beside.mount.device = -1;
 		if (next)
-			again_begin(opt, next, program, at);
+			again_begin(opt, next, program, &beside);
 	}
 	_exit(0);
 }

@@ -136,17 +136,28 @@ int beneath_mount(struct fuse_session *session, const struct options *opt, struc
 	return fuse_session_mount(session, name) ? rye_fail(err, RYE_IO, "libfuse") : 0;
 }
 
+/* What polls as a device whose mount has gone: libfuse then unmounts nothing (fuse_kern_unmount). */
+static int dead_device(void)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		return -1;
+	close(ends[0]);
+	return ends[1];
+}
+
 /* As fuse_session_unmount does where it has mounted: with an error or a hang-up at the device the mount
  * has gone. What is still asked for gets an error when the device is closed. */
 void beneath_unmount(struct fuse_session *session, const struct options *opt, int id)
 {
 	struct pollfd device = { .fd = fuse_session_fd(session) };
-	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	auto_close int dead = dead_device();
 	bool mounted = device.fd >= 0 && poll(&device, 1, 0) == 0;
 
-	/* the number stays the session's */
-	if (device.fd >= 0 && null >= 0)
-		dup3(null, device.fd, O_CLOEXEC);
+	/* the number stays the session's, and what libfuse keeps of the mount goes */
+	if (device.fd >= 0 && dead >= 0 && dup3(dead, device.fd, O_CLOEXEC) >= 0)
+		fuse_session_unmount(session);
 	if (mounted && mountpoint_id(opt->mountpoint) == id)
 		mountpoint_detach(opt->mountpoint);
 }

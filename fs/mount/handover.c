@@ -19,7 +19,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#define HANDOVER_LAYOUT UINT64_C(0x72796566736b0001)
+#define HANDOVER_LAYOUT UINT64_C(0x72796566736b0002)
 /* What is left of the log, and how much of it is told: a screen. */
 #define HANDOVER_LOG 16384
 #define HANDOVER_TOLD 2048
@@ -99,6 +99,7 @@ static bool handover_make(struct handover *handover)
 	    !handover_map(handover))
 		return false;
 	handover->memory->layout = HANDOVER_LAYOUT;
+	handover->memory->mount.device = -1;
 	return true;
 }
 

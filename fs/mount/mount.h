@@ -34,6 +34,9 @@ struct handover_mount {
 	int id; /* as mountinfo has it */
 	pid_t daemon;
 	bool lives; /* its daemon goes on until the last user of that mount has left */
+	/* the next daemon goes on with this open device (kept.c); -1: with one of its own */
+	int device;
+	struct front_init init;
 };
 void handover_put(struct handover *handover, const struct handover_mount *mount);
 struct handover_mount handover_mount(const struct handover *handover);
@@ -73,6 +76,21 @@ void again_reload(const struct options *opt, const struct handover *handover,
 /* In the next daemon: it was to take a dead one's place, and cannot. Nothing of other daemons. */
 void again_failed(const struct options *opt, const struct handover *handover,
 		  const struct rye_err *err);
+
+/*
+ * kept.c: the next daemon goes on with the connection of the one that has died.
+ */
+
+/* Can that be, if this daemon dies? After INIT. */
+bool kept_can(const struct options *opt, const struct front *front);
+bool kept_kernel_is_mended(const char *release);
+/* In the watchdog, when the last thread of the dead daemon has gone that may read: what it had in hand is
+ * sent again. 0 or -errno. */
+int kept_resend(int device);
+/* Instead of mountpoint_prepare's looks. */
+int kept_find(const struct options *opt, const struct handover *handover, struct rye_err *err);
+/* Instead of fuse_session_mount. */
+int kept_mount(struct fuse_session *session, const struct handover *handover, struct rye_err *err);
 
 /*
  * beneath.c: a mount in the place of another. By turns, on the main thread of the next daemon.
@@ -155,6 +173,8 @@ struct watchdog;
 struct watchdog *watchdog_start(const struct options *opt, struct handover *handover);
 /* The mount answers: from now on the watchdog knows what to end. */
 void watchdog_guard(struct watchdog *watchdog, const char *mountpoint);
+/* If this daemon dies, the next one is to go on with its device. Its `front` has what that one has to know. */
+void watchdog_keep(struct watchdog *watchdog, const struct front *front);
 /* Another daemon is to take over. */
 void watchdog_reload(struct watchdog *watchdog);
 /* The daemon was asked to end: if it dies on the way there is to be no next one. */

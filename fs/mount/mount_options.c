@@ -41,6 +41,7 @@ enum option_id {
 	OPT_SKILLS,
 	OPT_XATTR,
 	OPT_IO_URING,
+	OPT_SURVIVE,
 	OPT_ALLOW_OTHER,
 	OPT_LIBFUSE, /* handed on as it is */
 	OPT_MOUNT8, /* means nothing to us */
@@ -70,6 +71,7 @@ static const struct mount_options_option_row rows[] = {
 	{ "skills=", OPT_SKILLS },
 	{ "xattr", OPT_XATTR },
 	{ "io_uring", OPT_IO_URING },
+	{ "survive=", OPT_SURVIVE },
 	{ "allow_other", OPT_ALLOW_OTHER },
 
 	{ "allow_root", OPT_LIBFUSE },
@@ -198,6 +200,7 @@ static int set_flag_or_choice(struct options *opt, enum option_id id, const char
 	static const char *const trust[] = { "same", "any", NULL };
 	static const char *const list[] = { "items", "all", NULL };
 	static const char *const spaces[] = { "rw", "ro", "none", NULL };
+	static const char *const survive[] = { "auto", "on", "off", NULL };
 	static const char *const skills[] = { "own", "all", "only", "none", NULL };
 	int n = 0, r = 0;
 
@@ -225,6 +228,10 @@ static int set_flag_or_choice(struct options *opt, enum option_id id, const char
 	case OPT_SKILLS:
 		r = set_choice(word, skills, &n, err);
 		opt->skills = (enum rye_offer)n;
+		return r;
+	case OPT_SURVIVE:
+		r = set_choice(word, survive, &n, err);
+		opt->survive = (unsigned)n;
 		return r;
 	case OPT_WAIT:
 		return set_number(word, 1, WAIT_MAX_S, &opt->wait_s, err);

@@ -414,6 +414,8 @@ int mountpoint_prepare(struct options *opt, const struct handover *handover, str
 		r = mountpoint_absolute(opt, &opt->engine.system_roots, err);
 	if (r == 0)
 		r = check_roots(opt, err);
+	if (r == 0 && handover && handover_mount(handover).device >= 0)
+		return kept_find(opt, handover, err);
 	if (r == 0 && handover)
 		return beneath_find(opt, handover, err);
 	if (r == 0)

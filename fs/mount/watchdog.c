@@ -2,10 +2,11 @@
 /*
  * watchdog.c - sees the daemon die, and ends what it has left behind.
  *
- * Owns a child process and the pipe to it. The child holds no descriptor of the daemon's but
- * its end of that pipe, above all not /dev/fuse. It learns of the daemon's death by the signal
- * that a parent thread's death sends (PR_SET_PDEATHSIG): the daemon's main thread dies at once,
- * while a pidfd stays silent and the pipe open as long as one stuck thread of it lives.
+ * Owns a child process and the socket to it. The child holds no descriptor of the daemon's but
+ * its end of that socket and, where the next daemon can go on with it (kept.c), the device, which it
+ * closes when the daemon begins to end. It learns of the daemon's death by the signal that a parent
+ * thread's death sends (PR_SET_PDEATHSIG): the daemon's main thread dies at once, while a pidfd stays
+ * silent and the socket open as long as one stuck thread of it lives.
  */
 #include "mount/mount.h"
 
@@ -25,6 +26,7 @@
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 
@@ -36,7 +38,7 @@
 
 struct watchdog {
 	pid_t pid;
-	int pipe; /* to the child: a mountpoint, then one empty message at the orderly end */
+	int socket; /* to the child */
 };
 
 struct guarded {
@@ -50,7 +52,7 @@ struct guarded {
 	struct again_death death;
 };
 
-/* Messages of one byte; longer ones are a mountpoint. */
+/* Messages of one byte; longer ones are a mountpoint, or what is to be kept, with the device. */
 #define SAID_END '\0' /* I end in order */
 #define SAID_ENDING '.' /* I was asked to */
 #define SAID_RELOAD '+' /* another daemon is to take over */
@@ -74,17 +76,72 @@ static bool goes_within(pid_t pid, int patience_ms)
 	return is_gone(pid);
 }
 
+/* Has every thread gone that could still take a request? One that waits in a notification (state D) takes
+ * none any more; it comes free when the next daemon answers what the directory's lock is held for. */
+static bool reads_no_more(pid_t pid)
+{
+	char path[40];
+	auto_dir DIR *tasks = NULL;
+	const struct dirent *entry;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	tasks = opendir(path);
+	if (!tasks)
+		return errno == ENOENT;
+	while ((entry = readdir(tasks))) {
+		struct proc_stat stat;
+
+		if (*entry->d_name != '.' && proc_stat(atoi(entry->d_name), &stat) == 0 &&
+		    !strchr("DZX", stat.state))
+			return false;
+	}
+	return true;
+}
+
+/* Twice: a thread may have been between two states. */
+static bool stops_within(pid_t pid, int patience_ms)
+{
+	for (int seen = 0; patience_ms > 0; patience_ms--) {
+		if (is_gone(pid))
+			return true;
+		seen = reads_no_more(pid) ? seen + 1 : 0;
+		if (seen == 2)
+			return true;
+		poll(NULL, 0, 1);
+	}
+	return false;
+}
+
+static void watchdog_unkeep(struct guarded *guarded)
+{
+	if (guarded->death.mount.device >= 0)
+		close(guarded->death.mount.device);
+	guarded->death.mount.device = -1;
+}
+
+/* With the dead one's connection. Returns where that cannot be: then it has come to its end. */
+static void go_on(struct guarded *guarded)
+{
+	if (stops_within(guarded->daemon, TRIES * GONE_MS)) {
+		again_look(guarded->daemon, guarded->pidfd, &guarded->death);
+		again_mount(guarded->opt, guarded->handover, &guarded->death);
+	}
+	watchdog_unkeep(guarded);
+}
+
 /* A daemon that has gone has closed /dev/fuse, and the kernel has ended the connection: only one
  * that cannot end is helped. While it lives no other mount gets its device number. */
 static void after_death(struct guarded *guarded)
 {
 	rye_end_leftovers(guarded->daemon, NULL);
+	if (guarded->death.mount.device >= 0)
+		go_on(guarded);
 	for (int i = 0; i < TRIES && !goes_within(guarded->daemon, GONE_MS); i++)
 		if (*guarded->mountpoint)
 			connection_abort(guarded->minor, guarded->mountpoint);
 	/* what a run had started in the meantime */
 	rye_end_leftovers(guarded->daemon, NULL);
-	if (!guarded->handover || guarded->ending || !*guarded->mountpoint ||
+	if (!guarded->handover || guarded->ending || !*guarded->mountpoint || *guarded->death.why ||
 	    !is_gone(guarded->daemon))
 		return;
 	again_look(guarded->daemon, guarded->pidfd, &guarded->death);
@@ -99,58 +156,113 @@ static void learn_connection(struct guarded *guarded, const char *mountpoint)
 	if (!line)
 		return;
 	guarded->minor = minor(mount.dev);
-	guarded->death.mount = (struct handover_mount){ mount.id, guarded->daemon, false };
+	guarded->death.mount.id = mount.id;
 	snprintf(guarded->mountpoint, sizeof(guarded->mountpoint), "%s", mountpoint);
 }
 
-/* False: the daemon has said that it ends by itself. */
-static bool hear_daemon(struct guarded *guarded, int pipe)
+/* A message and, if it brings one, a descriptor (else -1); its length. */
+static ssize_t watchdog_receive(int socket, void *buf, size_t size, int *ret_fd)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec iov = { buf, size };
+	struct msghdr message = { .msg_iov = &iov,
+				  .msg_iovlen = 1,
+				  .msg_control = &control,
+				  .msg_controllen = sizeof(control) };
+	ssize_t n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *got = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+
+	*ret_fd = -1;
+	if (got && got->cmsg_type == SCM_RIGHTS && got->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(ret_fd, CMSG_DATA(got), sizeof(int));
+	return n;
+}
+
+static void learn_device(struct guarded *guarded, const void *text, int device)
+{
+	watchdog_unkeep(guarded);
+	guarded->death.mount.device = device;
+	memcpy(&guarded->death.mount.init, text, sizeof(struct front_init));
+}
+
+enum heard {
+	HEARD,
+	HEARD_NOTHING, /* all of its threads have gone */
+	HEARD_END, /* it ends by itself */
+};
+
+static enum heard hear_daemon(struct guarded *guarded, int socket)
 {
 	char text[PATH_MAX];
-	ssize_t n = read(pipe, text, sizeof(text) - 1);
+	int device = -1;
+	ssize_t n = watchdog_receive(socket, text, sizeof(text) - 1, &device);
 
 	if (n <= 0)
-		return true;
+		return HEARD_NOTHING;
 	text[n] = 0;
+	if (device >= 0 && n == sizeof(struct front_init)) {
+		learn_device(guarded, text, device);
+		return HEARD;
+	}
 	if (n == 1 && *text == SAID_RELOAD) {
 		guarded->death.mount.lives = true;
 		if (guarded->handover && *guarded->mountpoint)
 			again_reload(guarded->opt, guarded->handover, &guarded->death);
 		guarded->death.mount.lives = false;
-		return true;
+		return HEARD;
 	}
 	if (n == 1) {
 		guarded->ending = true;
-		return *text != SAID_END;
+		watchdog_unkeep(guarded);
+		return *text == SAID_END ? HEARD_END : HEARD;
 	}
 	learn_connection(guarded, text);
-	return true;
+	return HEARD;
 }
 
-static void watchdog_watch(struct guarded *guarded, int pipe, int death)
+static void watchdog_watch(struct guarded *guarded, int socket, int death)
 {
 	struct pollfd fds[] = { { .fd = death, .events = POLLIN },
-				{ .fd = pipe, .events = POLLIN } };
+				{ .fd = socket, .events = POLLIN } };
 
 	for (;;) {
 		bool dead = getppid() != guarded->daemon;
+		enum heard heard = HEARD_NOTHING;
 
 		if (poll(fds, ARRAY_SIZE(fds), dead ? 0 : -1) < 0)
 			return;
 		/* words that are there still count: they may be the last ones */
-		if (fds[1].revents & POLLIN) {
-			if (!hear_daemon(guarded, pipe))
-				return;
+		if (fds[1].revents & POLLIN)
+			heard = hear_daemon(guarded, socket);
+		if (heard == HEARD_END)
+			return;
+		if (heard == HEARD)
 			continue;
-		}
-		if (dead || fds[0].revents || fds[1].revents & POLLHUP) {
+		if (dead || fds[0].revents || fds[1].revents) {
 			after_death(guarded);
 			return;
 		}
 	}
 }
 
-static _Noreturn void run_watchdog(struct guarded *guarded, int pipe)
+/* A daemon that goes on with another's device: from the first moment on its own death leaves that, too. */
+static void begin_kept(struct guarded *guarded)
+{
+	struct handover_mount mount = { .device = -1 };
+
+	if (guarded->handover && guarded->opt->again_fd >= 0)
+		mount = handover_mount(guarded->handover);
+	guarded->death.mount = mount.device >= 0 ? mount : (struct handover_mount){ .device = -1 };
+	guarded->death.mount.daemon = guarded->daemon;
+	if (mount.device >= 0)
+		snprintf(guarded->mountpoint, sizeof(guarded->mountpoint), "%s",
+			 guarded->opt->mountpoint);
+}
+
+static _Noreturn void run_watchdog(struct guarded *guarded, int socket)
 {
 	int handover = guarded->handover ? handover_fd(guarded->handover) : -1;
 	sigset_t all;
@@ -163,11 +275,12 @@ static _Noreturn void run_watchdog(struct guarded *guarded, int pipe)
 	sigaddset(&all, SIGUSR1);
 	death = signalfd(-1, &all, SFD_CLOEXEC);
 	prctl(PR_SET_PDEATHSIG, SIGUSR1);
-	for (int fd = 0; fd < pipe; fd++)
-		if (fd != death && fd != handover)
+	begin_kept(guarded);
+	for (int fd = 0; fd < socket; fd++)
+		if (fd != death && fd != handover && fd != guarded->death.mount.device)
 			close(fd);
 	guarded->pidfd = pidfd_open(guarded->daemon, 0);
-	watchdog_watch(guarded, pipe, death);
+	watchdog_watch(guarded, socket, death);
 	_exit(0);
 }
 
@@ -181,7 +294,8 @@ struct watchdog *watchdog_start(const struct options *opt, struct handover *hand
 
 	if (!watchdog)
 		return NULL;
-	if (pipe2(ends, O_CLOEXEC | O_DIRECT) || (watchdog->pid = fork()) < 0) {
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) ||
+	    (watchdog->pid = fork()) < 0) {
 		close(ends[0]);
 		close(ends[1]);
 		free(watchdog);
@@ -192,21 +306,44 @@ struct watchdog *watchdog_start(const struct options *opt, struct handover *hand
 		run_watchdog(&guarded, ends[0]);
 	}
 	close(ends[0]);
-	watchdog->pipe = ends[1];
+	watchdog->socket = ends[1];
 	return watchdog;
 }
 
 void watchdog_guard(struct watchdog *watchdog, const char *mountpoint)
 {
-	/* O_DIRECT: one write is one message */
-	if (watchdog && write(watchdog->pipe, mountpoint, strlen(mountpoint) + 1) < 0)
+	if (watchdog &&
+	    send(watchdog->socket, mountpoint, strlen(mountpoint) + 1, MSG_NOSIGNAL) < 0)
 		fprintf(stderr, "ryefs: the watchdog has ended: %m\n");
 }
 
 static void watchdog_tell(struct watchdog *watchdog, char what)
 {
-	if (write(watchdog->pipe, &what, 1) < 0 && errno != EPIPE)
+	if (send(watchdog->socket, &what, 1, MSG_NOSIGNAL) < 0 && errno != EPIPE &&
+	    errno != ECONNRESET)
 		fprintf(stderr, "ryefs: the watchdog does not listen: %m\n");
+}
+
+void watchdog_keep(struct watchdog *watchdog, const struct front *front)
+{
+	struct front_init init = front->init;
+	int device = fuse_session_fd(front->session);
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)),
+				.cmsg_level = SOL_SOCKET,
+				.cmsg_type = SCM_RIGHTS } };
+	struct iovec iov = { &init, sizeof(init) };
+	struct msghdr message = { .msg_iov = &iov,
+				  .msg_iovlen = 1,
+				  .msg_control = &control,
+				  .msg_controllen = sizeof(control) };
+
+	if (!watchdog)
+		return;
+	memcpy(CMSG_DATA(&control.head), &device, sizeof(device));
+	sendmsg(watchdog->socket, &message, MSG_NOSIGNAL);
 }
 
 void watchdog_reload(struct watchdog *watchdog)
@@ -226,7 +363,7 @@ void watchdog_end(struct watchdog *watchdog)
 	if (!watchdog)
 		return;
 	watchdog_tell(watchdog, SAID_END);
-	close(watchdog->pipe);
+	close(watchdog->socket);
 	while (waitpid(watchdog->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	free(watchdog);

@@ -118,8 +118,7 @@ static int pass_make_create(const struct pass_node *dir, const struct node_new *
 static void send_created(const struct pass_answer *answer)
 {
 	if (!reply_create(answer->req, &answer->created.entry, &answer->created.fi))
-		node_forget(answer->created.front->nodes,
-			    (struct node *)(uintptr_t)answer->created.entry.ino, 1);
+		node_forget(answer->created.front->nodes, node_of(answer->created.entry.ino), 1);
 }
 
 static void pass_create(fuse_req_t req, struct node *dir, const struct node_new *what,

@@ -106,7 +106,7 @@ static void fixed_readdir(fuse_req_t req, struct node *node, size_t size, off_t 
 		if (node->sort != TREE_SPACES || has_space(front_of(req), *name))
 			listing_add(listing, *name, 0, fixed_ino_of(node, *name));
 	if (listing && node->sort == TREE_ROOT)
-		tree_root_names(&(struct root_list){ node, listing }, add_root_name);
+		tree_root_names(false, &(struct root_list){ node, listing }, add_root_name);
 	if (listing && node->sort == TREE_ROOT && remotes_are(front_of(req)))
 		listing_add(listing, "remotes", S_IFDIR, 0);
 	for (size_t i = 0; listing && node->sort == TREE_DOT && dot_name(i); i++)

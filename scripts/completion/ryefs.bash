@@ -38,7 +38,7 @@ _ryefs() {
   local cur prev words cword verb
   local verbs="mount completion diff doctor edit execute fetch init keygen keys link list log mcp mv new node reload remote rm schema search secret sign skill threads trust umount untrust verify watch"
   local shared="--project --user --system --env --compat --venv --color --json --quiet --help"
-  local options="userspace= system= ro norun nosign coverage= devmode wait= jobs= sandbox= trust_callers= venv env= list= spaces= skills= xattr io_uring allow_other"
+  local options="userspace= system= ro norun nosign coverage= devmode wait= jobs= sandbox= trust_callers= venv env= list= spaces= skills= xattr io_uring survive= allow_other"
   # from the line itself: bash has split its own words at colons
   read -ra words <<<"${COMP_LINE:0:COMP_POINT}"
   [[ ${COMP_LINE:0:COMP_POINT} == *[[:space:]] ]] && words+=("")

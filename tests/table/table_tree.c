@@ -122,7 +122,7 @@ void table_answer(struct table_text input, struct table_text context, char *out,
 		return;
 	}
 	if (dir.sort == TREE_ROOT && !strcmp(input.bytes, ".")) {
-		tree_root_names(&(struct listed){ out, size, 0 }, add_name);
+		tree_root_names(false, &(struct listed){ out, size, 0 }, add_name);
 		return;
 	}
 	r = tree_step(&dir, input.bytes, &key);

@@ -148,7 +148,7 @@ static void case_82_detached_tool(void **state)
 	row = ended_row(b, id, 30000);
 	assert_string_equal(row.directive, "tool:t/echo");
 	assert_true(strlen(row.completed_at) > 20);
-	assert_int_equal(row.pid, json_int(b->reply, "pid", 0));
+	assert_int_equal(registry_pid(b->db, id), json_int(b->reply, "pid", 0));
 	check_result(b, &row, "completed",
 		     "{\"status\":\"success\",\"type\":\"tool\",\"item_id\":\"tool:t/echo\","
 		     "\"=data\":{\"stdout\":\"hi\\n\",\"stderr\":\"\",\"return_code\":0},"

@@ -59,7 +59,7 @@ static void by_id(void **state)
 	struct node_search what = { .match = any, .stem = "a/b", .kind = RYE_TOOL };
 	struct nodes *nodes;
 
-	assert_int_equal(nodes_open(&nodes), 0);
+	assert_int_equal(nodes_open(0, &nodes), 0);
 	for (size_t i = 0; i < 6; i++)
 		add(nodes, RYE_TOOL, paths[i], 1);
 	add(nodes, RYE_KNOWLEDGE, "a/b.md", 1);
@@ -81,7 +81,7 @@ static void only_current(void **state)
 	struct nodes *nodes;
 	struct node *node;
 
-	assert_int_equal(nodes_open(&nodes), 0);
+	assert_int_equal(nodes_open(0, &nodes), 0);
 	add(nodes, RYE_DIRECTIVE, "a.md", 1);
 	node = add(nodes, RYE_DIRECTIVE, "a.md", 2);
 	assert_int_equal(collect(nodes, &what), 1);
@@ -104,7 +104,7 @@ static void in_big_tables(void **state)
 		struct nodes *nodes;
 		char path[40];
 
-		assert_int_equal(nodes_open(&nodes), 0);
+		assert_int_equal(nodes_open(0, &nodes), 0);
 		for (int i = 0; i < (big ? 50000 : 500); i++) {
 			snprintf(path, sizeof(path), "many/item-%05d.md", i);
 			add(nodes, RYE_DIRECTIVE, path, 1);

@@ -22,8 +22,8 @@ int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 			  void *arg);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
 			  void *arg);
-int __real_nodes_open(struct nodes **ret);
-int __wrap_nodes_open(struct nodes **ret);
+int __real_nodes_open(uint16_t epoch, struct nodes **ret);
+int __wrap_nodes_open(uint16_t epoch, struct nodes **ret);
 int __wrap_proc_cage(pid_t tid, struct proc_cage *ret);
 int __real_proc_cage(pid_t tid, struct proc_cage *ret);
 
@@ -45,10 +45,10 @@ int __wrap_proc_cage(pid_t tid, struct proc_cage *ret)
 /* The engine has its threads when the first part of the front is made. */
 static int threads_left;
 
-int __wrap_nodes_open(struct nodes **ret)
+int __wrap_nodes_open(uint16_t epoch, struct nodes **ret)
 {
 	faults.threads = threads_left;
-	return __real_nodes_open(ret);
+	return __real_nodes_open(epoch, ret);
 }
 
 /* Opens the parts of a mount with so many threads to be had; what is said of the failure. */

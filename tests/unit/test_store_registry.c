@@ -37,10 +37,16 @@ static void a_row_goes_from_created_to_completed(void **state)
 	assert_string_equal(row.status, "created");
 	assert_string_equal(row.directive, "tool:x");
 	assert_int_equal(registry_running(f->db, "a", 42, &f->err), 0);
+	assert_int_equal(registry_get(f->db, "a", true, &row, &f->err), 0);
+	assert_int_equal(row.pid, 42);
+	assert_false(registry_has_result(f->db, "a"));
 	assert_int_equal(registry_finish(f->db, "a", "completed", "{\"x\":1}", &f->err), 0);
 	assert_int_equal(registry_get(f->db, "a", true, &row, &f->err), 0);
 	assert_string_equal(row.status, "completed");
-	assert_int_equal(row.pid, 42);
+	/* not read with the rest: it stands behind the result */
+	assert_int_equal(row.pid, 0);
+	assert_int_equal(registry_pid(f->db, "a"), 42);
+	assert_true(registry_has_result(f->db, "a"));
 	assert_string_equal(row.result, "{\"x\":1}");
 	assert_true(strlen(row.completed_at) > 20);
 	free(row.result);
