@@ -13,8 +13,8 @@
 
 /* To libfuse what the kernel said to the daemon before. -1: this one would answer otherwise. */
 int device_say_init(struct front *front);
-/* A request that was read; its length by now, 0: it is of another daemon, and answered. */
-size_t stale_pass(const struct front *front, int fd, char *buf, size_t len);
+/* A request that was read, in memory of malloc; its length by now, 0: it is of another daemon, and answered. */
+size_t stale_pass(const struct front *front, int fd, void *buf, size_t len);
 
 /* ---- aside.c ---- */
 

@@ -27,14 +27,14 @@ static bool stale_id(const struct front *front, uint64_t id)
 }
 
 /* Two operations name a second node, first in what follows the head. */
-static uint64_t stale_second(const struct fuse_in_header *head, const char *body, size_t n)
+static uint64_t stale_second(const struct fuse_in_header *head, size_t len)
 {
 	uint64_t id = 0;
 
 	if ((head->opcode == FUSE_RENAME || head->opcode == FUSE_RENAME2 ||
 	     head->opcode == FUSE_LINK) &&
-	    n >= sizeof(id))
-		memcpy(&id, body, sizeof(id));
+	    len >= sizeof(*head) + sizeof(id))
+		memcpy(&id, head + 1, sizeof(id));
 	return id;
 }
 
@@ -65,47 +65,36 @@ static void stale_answer(int fd, const struct fuse_in_header *head)
 	(void)n;
 }
 
-/* Takes those of other daemons out of a heap of forgets; its length, 0: none is left. */
-static size_t stale_forgets(const struct front *front, char *buf, size_t len)
-{
-	const size_t begins = sizeof(struct fuse_in_header) + sizeof(struct fuse_batch_forget_in);
+struct stale_heap {
 	struct fuse_in_header head;
 	struct fuse_batch_forget_in batch;
-	struct fuse_forget_one one;
-	size_t to = begins;
+	struct fuse_forget_one ones[];
+};
 
-	if (len < begins)
-		return len;
-	memcpy(&batch, buf + sizeof(head), sizeof(batch));
-	for (size_t at = begins; batch.count && at + sizeof(one) <= len; at += sizeof(one)) {
-		batch.count--;
-		memcpy(&one, buf + at, sizeof(one));
-		if (stale_id(front, one.nodeid))
-			continue;
-		memmove(buf + to, &one, sizeof(one));
-		to += sizeof(one);
-	}
-	batch.count = (uint32_t)((to - begins) / sizeof(one));
-	memcpy(&head, buf, sizeof(head));
-	head.len = (uint32_t)to;
-	memcpy(buf, &head, sizeof(head));
-	memcpy(buf + sizeof(head), &batch, sizeof(batch));
-	return batch.count ? to : 0;
+/* Takes those of other daemons out of a heap of forgets; its length, 0: none is left. */
+static size_t stale_forgets(const struct front *front, struct stale_heap *heap, size_t len)
+{
+	size_t there = (len - sizeof(*heap)) / sizeof(*heap->ones), n = 0;
+
+	for (size_t i = 0; i < heap->batch.count && i < there; i++)
+		if (!stale_id(front, heap->ones[i].nodeid))
+			heap->ones[n++] = heap->ones[i];
+	heap->batch.count = (uint32_t)n;
+	heap->head.len = (uint32_t)(sizeof(*heap) + n * sizeof(*heap->ones));
+	return n ? heap->head.len : 0;
 }
 
-size_t stale_pass(const struct front *front, int fd, char *buf, size_t len)
+size_t stale_pass(const struct front *front, int fd, void *buf, size_t len)
 {
-	struct fuse_in_header head;
+	const struct fuse_in_header *head = buf;
 
-	if (len < sizeof(head))
+	if (len < sizeof(*head))
 		return len;
-	memcpy(&head, buf, sizeof(head));
-	if (head.opcode == FUSE_BATCH_FORGET)
+	if (head->opcode == FUSE_BATCH_FORGET && len >= sizeof(struct stale_heap))
 		return stale_forgets(front, buf, len);
-	if (!stale_id(front, head.nodeid) &&
-	    !stale_id(front, stale_second(&head, buf + sizeof(head), len - sizeof(head))))
+	if (!stale_id(front, head->nodeid) && !stale_id(front, stale_second(head, len)))
 		return len;
-	if (head.opcode != FUSE_FORGET)
-		stale_answer(fd, &head);
+	if (head->opcode != FUSE_FORGET)
+		stale_answer(fd, head);
 	return 0;
 }

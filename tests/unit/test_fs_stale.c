@@ -37,7 +37,7 @@ static int asked(uint32_t opcode, uint64_t id, uint64_t second, uint64_t unique)
 		{ second }
 	};
 	struct fuse_out_header out;
-	size_t n = stale_pass(&stale.front, stale.pipe[1], (char *)&ask, sizeof(ask));
+	size_t n = stale_pass(&stale.front, stale.pipe[1], &ask, sizeof(ask));
 
 	if (n) {
 		assert_int_equal(n, sizeof(ask));
@@ -96,7 +96,7 @@ static void heaps_of_forgets(void **state)
 		{ .count = 4 },
 		{ { OLD_ID, 1 }, { OWN_ID, 2 }, { OLD_ID, 3 }, { OWN_ID + 0x100, 4 } },
 	};
-	size_t n = stale_pass(&stale.front, stale.pipe[1], (char *)&heap, sizeof(heap));
+	size_t n = stale_pass(&stale.front, stale.pipe[1], &heap, sizeof(heap));
 
 	(void)state;
 	assert_int_equal(n, sizeof(heap) - 2 * sizeof(heap.ones[0]));
@@ -107,15 +107,15 @@ static void heaps_of_forgets(void **state)
 	heap.head.len = sizeof(heap);
 	heap.batch.count = 1;
 	heap.ones[0].nodeid = OLD_ID;
-	assert_int_equal(stale_pass(&stale.front, stale.pipe[1], (char *)&heap, sizeof(heap)), 0);
+	assert_int_equal(stale_pass(&stale.front, stale.pipe[1], &heap, sizeof(heap)), 0);
 	/* a count that is more than what is there */
 	heap.batch.count = UINT32_MAX;
 	heap.ones[0].nodeid = heap.ones[2].nodeid = OWN_ID;
-	n = stale_pass(&stale.front, stale.pipe[1], (char *)&heap, sizeof(heap));
+	n = stale_pass(&stale.front, stale.pipe[1], &heap, sizeof(heap));
 	assert_int_equal(n, sizeof(heap));
 	assert_int_equal(heap.batch.count, 4);
 	/* shorter than what it has to have */
-	assert_int_equal(stale_pass(&stale.front, stale.pipe[1], (char *)&heap, 10), 10);
+	assert_int_equal(stale_pass(&stale.front, stale.pipe[1], &heap, 10), 10);
 }
 
 static void mended_kernels(void **state)
