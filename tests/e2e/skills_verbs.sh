@@ -194,6 +194,10 @@ echo more >>"$K/marked/SKILL.md"
 is "a text that was signed with them is no open merge" "$(add marked)" "marked is signed"
 cat "$T/marks" >>"$K/marked/SKILL.md"
 has "one that git has left open is not signed" "$(skill add marked 2>&1)" "skills/marked/SKILL.md has conflict marks of a merge (<<<<<<<): settle it, then sign"
+cp "$K/marked/SKILL.md" "$T/open.md"
+sed -i '2s/^/<<<<<<< a\n/' "$K/marked/SKILL.md"
+has "nor one whose metadata is open" "$(skill add marked 2>&1)" "skills/marked/SKILL.md has conflict marks of a merge (<<<<<<<): settle it, then sign"
+cp "$T/open.md" "$K/marked/SKILL.md"
 skill remove --yes marked >/dev/null
 
 # --- spaces, and the end ---
