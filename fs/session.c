@@ -266,8 +266,10 @@ int session_run(struct options *opt)
 	}
 	/* a watchdog is in the background already */
 	status = daemon_start(!opt->foreground && !again, &s.daemon);
-	if (status >= 0)
+	if (status >= 0) {
+		handover_close(s.handover);
 		return status;
+	}
 	s.watchdog = watchdog_start(opt, s.handover);
 	front.reloads = s.watchdog && s.handover && proc_may_mount();
 	raise_files();
