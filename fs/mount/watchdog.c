@@ -33,6 +33,9 @@
 /* A killed process is gone in a millisecond, unless one of its threads cannot end. */
 #define GONE_MS 50
 #define LOOK_MS 5
+/* What asks waits meanwhile, which is better than to let go of it: a busy machine takes its time for the
+ * end of a big process. */
+#define STOPS_MS 10000
 /* After an abort the stuck thread goes on, and the process ends. */
 #define TRIES 20
 
@@ -99,9 +102,9 @@ static bool reads_no_more(pid_t pid)
 }
 
 /* Twice: a thread may have been between two states. */
-static bool stops_within(pid_t pid, int patience_ms)
+static bool stops_reading(pid_t pid)
 {
-	for (int seen = 0; patience_ms > 0; patience_ms--) {
+	for (int left_ms = STOPS_MS, seen = 0; left_ms > 0; left_ms--) {
 		if (is_gone(pid))
 			return true;
 		seen = reads_no_more(pid) ? seen + 1 : 0;
@@ -122,7 +125,7 @@ static void watchdog_unkeep(struct guarded *guarded)
 /* With the dead one's connection. Returns where that cannot be: then it has come to its end. */
 static void go_on(struct guarded *guarded)
 {
-	if (stops_within(guarded->daemon, TRIES * GONE_MS)) {
+	if (stops_reading(guarded->daemon)) {
 		again_look(guarded->daemon, guarded->pidfd, &guarded->death);
 		again_mount(guarded->opt, guarded->handover, &guarded->death);
 	}
