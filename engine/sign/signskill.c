@@ -11,6 +11,7 @@ int sign_check_skill(const struct parsed_item *item, struct rye_err *err)
 {
 	auto_skill struct skill skill = { 0 };
 	const char *space = item->space->type == RYE_USER ? "--space user " : "";
+	const char *open;
 	bool linked;
 	int r = parsed_skill(item, &skill, err);
 
@@ -18,6 +19,12 @@ int sign_check_skill(const struct parsed_item *item, struct rye_err *err)
 		r = skill_check(space_fd(item->space), &skill, &linked, err);
 	if (r != -(int)RYE_MODIFIED)
 		return r;
+	open = skill_conflict(space_fd(item->space), &skill);
+	if (open)
+		return rye_fail(err, RYE_MODIFIED,
+				"%s of skill %s has conflict marks of a merge (<<<<<<<); " MEND_WITH
+				"ryefs skill add %s%s",
+				skill_path_told(open), skill.name, space, skill.name);
 	return rye_fail(err, RYE_MODIFIED,
 			"the files of skill %s are not what its manifest lists; " MEND_WITH
 			"ryefs skill add %s%s",

@@ -123,5 +123,7 @@ int skill_load(int folder, const struct skill_file *file, struct rye_blob **ret,
  * ret_linked: one of them has more than one name.
  */
 int skill_check(int ai, const struct skill *skill, bool *ret_linked, struct rye_err *err);
+/* A listed file that has changed and has marks of a merge that is open; the skill's, NULL: none. */
+const char *skill_conflict(int ai, const struct skill *skill);
 
 #endif

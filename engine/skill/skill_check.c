@@ -29,13 +29,14 @@ static int changed(const char *path, const char *how, struct rye_err *err)
 			skill_path_told(path), how);
 }
 
+static const struct open_how within = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+					.resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV |
+						   RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+
 int skill_load(int folder, const struct skill_file *file, struct rye_blob **ret,
 	       struct stat *ret_st, struct rye_err *err)
 {
-	const struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-				      .resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV |
-						 RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
-	auto_close int fd = io_resolve(folder, file->path, &how);
+	auto_close int fd = io_resolve(folder, file->path, &within);
 	auto_blob struct rye_blob *blob = NULL;
 	unsigned char sha[SHA_LEN];
 	int r;
@@ -88,4 +89,30 @@ int skill_check(int ai, const struct skill *skill, bool *ret_linked, struct rye_
 	for (size_t i = 0; i < skill->n && !r; i++)
 		r = check_file(folder, skill, &skill->v[i], ret_linked, err);
 	return r;
+}
+
+static bool has_conflict(int folder, const char *path)
+{
+	auto_close int fd = io_resolve(folder, path, &within);
+	auto_blob struct rye_blob *blob = NULL;
+	struct stat st;
+
+	return fd >= 0 && io_read_fd(fd, SKILL_TEXT_MAX, &blob, &st) >= 0 &&
+	       span_conflict((struct rye_span){ blob->data, blob->len });
+}
+
+const char *skill_conflict(int ai, const struct skill *skill)
+{
+	auto_close int folder = skill_open_folder(ai, skill->name);
+
+	for (size_t i = 0; folder >= 0 && i < skill->n; i++) {
+		auto_blob struct rye_blob *blob = NULL;
+		struct rye_err err = { 0 };
+		struct stat st;
+
+		if (skill_load(folder, &skill->v[i], &blob, &st, &err) == -(int)RYE_MODIFIED &&
+		    has_conflict(folder, skill->v[i].path))
+			return skill->v[i].path;
+	}
+	return NULL;
 }

@@ -195,6 +195,7 @@ is "a text that was signed with them is no open merge" "$(add marked)" "marked i
 cat "$T/marks" >>"$K/marked/SKILL.md"
 has "one that git has left open is not signed" "$(skill add marked 2>&1)" "skills/marked/SKILL.md has conflict marks of a merge (<<<<<<<): settle it, then sign"
 cp "$K/marked/SKILL.md" "$T/open.md"
+has "by no way" "$("$RYEFS" sign -q --all --take-over --project "$P" 2>&1)" "SKILL.md of skill marked has conflict marks of a merge (<<<<<<<); mend with: ryefs skill add marked"
 sed -i '2s/^/<<<<<<< a\n/' "$K/marked/SKILL.md"
 has "nor one whose metadata is open" "$(skill add marked 2>&1)" "skills/marked/SKILL.md has conflict marks of a merge (<<<<<<<): settle it, then sign"
 cp "$T/open.md" "$K/marked/SKILL.md"

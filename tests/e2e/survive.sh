@@ -90,10 +90,16 @@ saver() { # what was saved without an error is there
   local n=0 file=$mnt/spaces/project/knowledge/sample/saved.md
   while [ ! -e "$T/stop" ]; do
     n=$((n + 1))
-    echo "$n" >"$file.new" 2>/dev/null || continue
-    mv "$file.new" "$file" 2>/dev/null || continue
+    echo "$n" >"$file.new" || continue
+    mv "$file.new" "$file" || continue
     [ "$(cat "$T/work/.ai/knowledge/sample/saved.md")" = "$n" ] || echo "saved $n" >>"$T/errors"
-  done
+  done 2>/dev/null
+}
+next_one() { # not the watchdog beside it: without that one nothing comes again
+  local pid
+  for pid in $(pgrep -f -- "ryefs mount-again [0-9]* $T/work $mnt"); do
+    [ "$(cat "/proc/$pid/comm")" = ryefs ] && [ "$(ps -o comm= --ppid "$pid" | head -n 1)" = ryefs-watchdog ] && echo "$pid" && return
+  done 2>/dev/null
 }
 kill_once() { # at any moment, in one of three also while the next one takes over
   local daemon now
@@ -102,7 +108,7 @@ kill_once() { # at any moment, in one of three also while the next one takes ove
   kill -9 "$daemon" || return 1
   if [ $((RANDOM % 3)) = 0 ] && [ "$KILLS" -lt 4 ]; then
     nap $((RANDOM % 40))
-    now=$(pgrep -f -- "ryefs mount-again [0-9]* $T/work $mnt" | head -n 1)
+    now=$(next_one)
     [ -n "$now" ] && kill -9 "$now" && KILLS=$((KILLS + 1))
   fi
   KILLS=$((KILLS + 1))
