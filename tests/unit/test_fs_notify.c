@@ -26,6 +26,7 @@
 #define SLOW_MS (3 * NOTIFY_AFTER_MS)
 
 struct fake_talk {
+	_Alignas(struct node) char node[sizeof(struct node)]; /* its id is where it lies */
 	_Atomic pid_t waiting; /* the thread that waits in the kernel for the answer */
 	_Atomic bool begun, answered, early, returned;
 	unsigned slow_ms; /* before the kernel begins */
