@@ -84,6 +84,7 @@ static int order_out(struct ask *ask, const struct order *order, const char *bod
 {
 	struct board_run run;
 	auto_buf struct rye_buf labels = RYE_BUF_INIT;
+	auto_json json_t *none = json_array();
 	struct board_order row = { .id = order->id,
 				   .principal = order->asker,
 				   .sha = order->sha,
@@ -93,7 +94,7 @@ static int order_out(struct ask *ask, const struct order *order, const char *bod
 				   .jobs = 100 };
 	int r = 0;
 
-	json_canonical(&labels, order->labels ? order->labels : json_array());
+	json_canonical(&labels, order->labels ? order->labels : none);
 	row.labels = labels.data;
 	r = ask->only_sign ? 0 : board_submit(ask->board, &row, &run, err);
 
