@@ -106,6 +106,7 @@ static int order_out(struct ask *ask, const struct order *order, const char *bod
 static int ask_submit(struct ask *ask, struct rye_err *err)
 {
 	auto_json json_t *parameters = json_parse(span_of(ask->argv[3]), 0, "parameters", err);
+	auto_json json_t *labels = NULL, *above = NULL;
 	struct order order = { .made = time(NULL), .parameters = parameters };
 	int count = atoi(ask->argv[4]), r = 0;
 
@@ -119,9 +120,9 @@ static int ask_submit(struct ask *ask, struct rye_err *err)
 		if (!strncmp(ask->argv[i], "manifest=", 9))
 			snprintf(order.manifest, sizeof(order.manifest), "%s", ask->argv[i] + 9);
 		if (!strncmp(ask->argv[i], "label=", 6))
-			order.labels = json_pack("[s]", ask->argv[i] + 6);
+			order.labels = labels = json_pack("[s]", ask->argv[i] + 6);
 		if (!strncmp(ask->argv[i], "above=", 6))
-			order.above = json_pack("[[s]]", ask->argv[i] + 6);
+			order.above = above = json_pack("[[s]]", ask->argv[i] + 6);
 		if (!strncmp(ask->argv[i], "reserve=", 8))
 			order.reserve = atof(ask->argv[i] + 8);
 	}
