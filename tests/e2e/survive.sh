@@ -30,7 +30,7 @@ is_another() {
   now=$(pid_of 2>/dev/null) && [ -n "$now" ] && [ "$now" != "$1" ]
 }
 gone() { ! mounted "$mnt"; }
-at_end '[ -z "$(ours)" ] || kill -9 $(ours); umount -l "$mnt" 2>/dev/null'
+at_end 'touch "$T/stop"; [ -z "$(ours)" ] || kill -9 $(ours); umount -l "$mnt" 2>/dev/null'
 begin() { timeout 20 "$RYEFS" "$T/work" "$mnt" "$@" 2>/dev/null; }
 
 # ---- what those see who were there ----
@@ -143,6 +143,7 @@ failed=0
 for n in $(seq "$rounds"); do
   round "$n" || failed=$((failed + 1))
 done
+touch "$T/stop" # also of a round that has failed
 is "$rounds mounts, killed five times each: none hangs, all end" "$failed" 0
 is "no reader has seen an error" "$(sort "$T/errors" | uniq -c | sort -rn | head -n 5)" ""
 is "nothing ran twice" "$(sort "$T/work/ran" | uniq -d | head -n 3)" ""
