@@ -186,15 +186,15 @@ static ssize_t device_read(int fd, void *buf, size_t len, void *userdata)
 	ssize_t n = read(fd, buf, len);
 	struct ring *ring = atomic_load(&front->ring);
 
+	if (n > 0 && !atomic_load(&front->init_told))
+		device_asked(front, buf, (size_t)n);
+	while (n > 0 && front->init.epoch && !(n = (ssize_t)stale_pass(front, fd, buf, (size_t)n)))
+		n = read(fd, buf, len);
 	/* What is asked may follow from what was answered by another thread. The kernel stands between the
 	 * two, which no tool knows of a device that came through exec. */
 	(void)atomic_load(&front->answers);
 	if (ring)
 		ring_meet(ring);
-	if (n > 0 && !atomic_load(&front->init_told))
-		device_asked(front, buf, (size_t)n);
-	while (n > 0 && front->init.epoch && !(n = (ssize_t)stale_pass(front, fd, buf, (size_t)n)))
-		n = read(fd, buf, len);
 	return n;
 }
 
