@@ -10,6 +10,9 @@
 #include "sign/sign.h"
 #include "thread/thread_inner.h"
 
+#include <limits.h>
+#include <sys/stat.h>
+
 /* ---- thread.json ---- */
 
 static void file_of(int dir, const char *path, struct rye_blob **ret)
@@ -552,6 +555,8 @@ static void a_story_is_a_knowledge_entry(void **state)
 			      .capabilities = caps };
 	auto_blob struct rye_blob *blob = NULL;
 	auto_item struct rye_item *item = NULL;
+	char path[PATH_MAX];
+	struct stat st;
 
 	assert_works(&told_err,
 		     story_write(&talk->r.record, &what, CHRONICLE_TEXT(whole(talk)), &told_err));
@@ -573,8 +578,11 @@ static void a_story_is_a_knowledge_entry(void **state)
 			       "### Result\n\n````\nBob é ``` x\n````\n\n"
 			       "### Response — Turn 3\n\nHello, Bob.\n\n---\n\n"
 			       "**Completed** -- 2 turns, 220 tokens, $0.1000, 1.0m\n"));
-	/* not yet: it was written just now */
-	talk->r.now_us = (int64_t)time(NULL) * 1000000;
+	/* not yet: it was written just now, however long this test has taken for it */
+	snprintf(path, sizeof(path), "%s/.ai/knowledge/agent/threads/%s.md", talk->r.p.project,
+		 RECORD_ID);
+	assert_int_equal(stat(path, &st), 0);
+	talk->r.now_us = (int64_t)st.st_mtim.tv_sec * 1000000;
 	what.status = "running";
 	checkpoint_with(talk, &what);
 	rye_item_unref(steal(&item));
