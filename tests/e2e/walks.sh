@@ -29,7 +29,10 @@ compiler=$(sed -n 's/^ command = \(ccache \)\{0,1\}\([^ ]*\) \$ARGS -MD.*/\2/p' 
 case ${compiler:=cc} in
   */*) ;;
   *)
-    real=$(command -v "$compiler")
+    # not a link to ccache, which would look for the compiler itself and find the one below
+    while read -r real; do
+      case $(readlink -f "$real") in */ccache) ;; *) break ;; esac
+    done < <(type -ap "$compiler")
     sed "s#@CC@#$real#; s#@ROOMS@#$(command -v clang || echo "$real")#; s#@T@#$T#" "$SRC/e2e/room_compiler.sh" >"$T/bin/$compiler"
     chmod 755 "$T/bin/$compiler"
     ;;
