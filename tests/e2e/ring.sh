@@ -164,7 +164,7 @@ killed() {
     kill -9 "$DAEMON"
     wait "$DAEMON" 2>/dev/null
     DAEMON=
-    timeout 20 ls "$M" 2>&1 | grep -qE 'not connected|aborted' || return
+    timeout 20 ls "$M" 2>&1 | grep -qE 'not connected|connection abort' || return
     kill -9 "$BESIDE"
     until_true unmounted || return
   done
