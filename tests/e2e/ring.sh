@@ -59,6 +59,8 @@ read -r WAS <"$MAY"
 with "$MAY" N mount_rye io_uring
 scanned
 is "not offered: the mount answers, and says so" "$(told)" "fuse.enable_uring is N"
+# when the first scan is summed up, which is looked for
+until_true grep -q 'io_uring is not used' "$M/.ryefs/log"
 is "the log says it once" "$(grep -c 'io_uring is not used' "$M/.ryefs/log")" 1
 like "doctor says what root does" "$(cd "$P" && "$RYEFS" doctor 2>&1)" 'echo Y > /sys/module/fuse/parameters/enable_uring'
 umount_rye
@@ -164,7 +166,7 @@ killed() {
     kill -9 "$DAEMON"
     wait "$DAEMON" 2>/dev/null
     DAEMON=
-    timeout 20 ls "$M" 2>&1 | grep -qE 'not connected|connection abort' || return
+    timeout 20 ls "$M" 2>&1 | grep -qE 'not connected|connection abort|canceled' || return
     kill -9 "$BESIDE"
     until_true unmounted || return
   done
