@@ -150,7 +150,8 @@ static ssize_t device_writev(int fd, struct iovec *iov, int count, void *userdat
 	struct fuse_init_out init;
 	ssize_t n = 0;
 
-	atomic_fetch_add(&front->answers, 1);
+	if (front->init.epoch)
+		atomic_fetch_add(&front->answers, 1);
 	/* a notification may come before it */
 	if (atomic_load(&front->init_told) || !is_answer(iov)) {
 		if (ring && !is_answer(iov))
@@ -180,6 +181,17 @@ static void device_asked(struct front *front, const char *buf, size_t n)
 	front->init.asked_len = (uint16_t)n;
 }
 
+/* On the connection of a daemon before this one: the next request that is ours; n: bytes of one that was read. */
+static ssize_t device_own(struct front *front, int fd, void *buf, size_t len, ssize_t n)
+{
+	while (n > 0 && !(n = (ssize_t)stale_pass(front, fd, buf, (size_t)n)))
+		n = read(fd, buf, len);
+	/* What is asked may follow from what was answered by another thread. The kernel stands between the
+	 * two, which no tool knows of a device that came through exec. */
+	(void)atomic_load(&front->answers);
+	return n;
+}
+
 static ssize_t device_read(int fd, void *buf, size_t len, void *userdata)
 {
 	struct front *front = userdata;
@@ -188,11 +200,8 @@ static ssize_t device_read(int fd, void *buf, size_t len, void *userdata)
 
 	if (n > 0 && !atomic_load(&front->init_told))
 		device_asked(front, buf, (size_t)n);
-	while (n > 0 && front->init.epoch && !(n = (ssize_t)stale_pass(front, fd, buf, (size_t)n)))
-		n = read(fd, buf, len);
-	/* What is asked may follow from what was answered by another thread. The kernel stands between the
-	 * two, which no tool knows of a device that came through exec. */
-	(void)atomic_load(&front->answers);
+	if (front->init.epoch)
+		n = device_own(front, fd, buf, len, n);
 	if (ring)
 		ring_meet(ring);
 	return n;

@@ -156,16 +156,20 @@ static void again_words(const struct options *opt, int handover, struct fuse_arg
 		add_list(ret, "system=", opt->engine.system_roots);
 }
 
+/* Above those of every program, and through exec. */
+static int through_exec(int fd)
+{
+	return fcntl(fd, F_DUPFD, 3);
+}
+
 /* Returns where it could not be started. */
 static void again_exec(const struct options *opt, struct handover *handover, const char *program,
 		       const sigset_t *signals)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
-	/* above those of every program, and through exec */
-	int kept = fcntl(handover_fd(handover), F_DUPFD, 3);
 	int null = open("/dev/null", O_RDWR);
 
-	again_words(opt, kept, &args);
+	again_words(opt, through_exec(handover_fd(handover)), &args);
 	for (int fd = 0; null >= 0 && fd < 3; fd++)
 		if (fd != null)
 			dup2(null, fd);
@@ -184,9 +188,8 @@ static void again_begin(const struct options *opt, struct handover *handover, co
 {
 	struct handover_mount mount = at->mount;
 
-	/* above those of every program, and through exec */
 	if (mount.device >= 0) {
-		mount.device = fcntl(mount.device, F_DUPFD, 3);
+		mount.device = through_exec(mount.device);
 		mount.init.epoch++;
 	}
 	handover_put(handover, &mount);

@@ -122,33 +122,40 @@ static void watchdog_unkeep(struct guarded *guarded)
 	guarded->death.mount.device = -1;
 }
 
-/* With the dead one's connection. Returns where that cannot be: then it has come to its end. */
-static void go_on(struct guarded *guarded)
+static void become_next(struct guarded *guarded)
 {
-	if (stops_reading(guarded->daemon)) {
-		again_look(guarded->daemon, guarded->pidfd, &guarded->death);
-		again_mount(guarded->opt, guarded->handover, &guarded->death);
-	}
+	again_look(guarded->daemon, guarded->pidfd, &guarded->death);
+	again_mount(guarded->opt, guarded->handover, &guarded->death);
+}
+
+/* With the dead one's connection. Returns where that cannot be: then it has come to its end. False: it was not
+ * tried. */
+static bool go_on(struct guarded *guarded)
+{
+	bool stops = guarded->death.mount.device >= 0 && stops_reading(guarded->daemon);
+
+	if (stops)
+		become_next(guarded);
 	watchdog_unkeep(guarded);
+	return stops;
 }
 
 /* A daemon that has gone has closed /dev/fuse, and the kernel has ended the connection: only one
  * that cannot end is helped. While it lives no other mount gets its device number. */
 static void after_death(struct guarded *guarded)
 {
+	bool tried;
+
 	rye_end_leftovers(guarded->daemon, NULL);
-	if (guarded->death.mount.device >= 0)
-		go_on(guarded);
+	tried = go_on(guarded);
 	for (int i = 0; i < TRIES && !goes_within(guarded->daemon, GONE_MS); i++)
 		if (*guarded->mountpoint)
 			connection_abort(guarded->minor, guarded->mountpoint);
 	/* what a run had started in the meantime */
 	rye_end_leftovers(guarded->daemon, NULL);
-	if (!guarded->handover || guarded->ending || !*guarded->mountpoint || *guarded->death.why ||
-	    !is_gone(guarded->daemon))
-		return;
-	again_look(guarded->daemon, guarded->pidfd, &guarded->death);
-	again_mount(guarded->opt, guarded->handover, &guarded->death);
+	if (!tried && guarded->handover && !guarded->ending && *guarded->mountpoint &&
+	    is_gone(guarded->daemon))
+		become_next(guarded);
 }
 
 static void learn_connection(struct guarded *guarded, const char *mountpoint)
@@ -258,11 +265,11 @@ static void begin_kept(struct guarded *guarded)
 
 	if (guarded->handover && guarded->opt->again_fd >= 0)
 		mount = handover_mount(guarded->handover);
-	guarded->death.mount = mount.device >= 0 ? mount : (struct handover_mount){ .device = -1 };
+	guarded->death.mount = mount;
+	guarded->death.mount.lives = false;
 	guarded->death.mount.daemon = guarded->daemon;
 	if (mount.device >= 0)
-		snprintf(guarded->mountpoint, sizeof(guarded->mountpoint), "%s",
-			 guarded->opt->mountpoint);
+		learn_connection(guarded, guarded->opt->mountpoint);
 }
 
 static _Noreturn void run_watchdog(struct guarded *guarded, int socket)

@@ -278,34 +278,32 @@ static int adding_signer(struct skill_adding *adding)
 			    adding->before, adding->signer);
 }
 
-static int fail_open(const struct skill_adding *adding, const char *folder, const char *path)
+static int fail_open(const struct skill_adding *adding, int dir, const char *path)
 {
+	auto_free char *folder = NULL;
+	char link[32];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
+	folder = io_real_path(link);
 	return cli_complain(adding->cli, CLI_FAILED, NULL,
 			    "%s/%s has conflict marks of a merge (<<<<<<<): settle it, then sign",
-			    folder, path);
+			    folder ? folder : adding->word, path);
 }
 
 /* Its metadata cannot be read: git has left its marks there, or it is as it is. */
 static int fail_front(const struct skill_adding *adding, int dir, const struct rye_err *err)
 {
 	const struct folder_file *text = folder_find(&adding->folder, SKILL_TEXT);
-	char link[32], folder[PATH_MAX];
-	ssize_t n;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
-	n = readlink(link, folder, sizeof(folder) - 1);
-	if (n < 0 || !text ||
+	if (dir < 0 || !text ||
 	    !span_conflict((struct rye_span){ text->blob->data, text->blob->len }))
 		return adding_fail(adding, err);
-	folder[n] = 0;
-	return fail_open(adding, folder, SKILL_TEXT);
+	return fail_open(adding, dir, SKILL_TEXT);
 }
 
 /* Where it lies, git merges it: what is open is not signed, unless a text that was signed has such lines. */
-static int adding_settled(const struct skill_adding *adding)
+static int adding_settled(const struct skill_adding *adding, int dir)
 {
-	auto_free char *folder = NULL;
-
 	for (size_t i = 0; adding->in_place && i < adding->folder.n; i++) {
 		const struct folder_file *file = &adding->folder.v[i];
 		const struct skill_file *was = skill_find(&adding->was, file->path);
@@ -315,10 +313,7 @@ static int adding_settled(const struct skill_adding *adding)
 		sha256_of(text, sha);
 		if (!span_conflict(text) || (was && !memcmp(sha, was->sha, SHA_LEN)))
 			continue;
-		if (asprintf(&folder, "%s/.ai/skills/%s", adding->place.info.root, adding->name) <
-		    0)
-			folder = NULL;
-		return fail_open(adding, folder ? folder : adding->name, file->path);
+		return fail_open(adding, dir, file->path);
 	}
 	return CLI_OK;
 }
@@ -382,7 +377,7 @@ int adding_read(struct skill_adding *adding, int dir)
 		return fail_front(adding, dir, &err);
 	status = adding_place(adding, dir);
 	if (status == CLI_OK)
-		status = adding_settled(adding);
+		status = adding_settled(adding, dir);
 	if (status == CLI_OK && adding_write(adding, front, &err))
 		status = adding_fail(adding, &err);
 	if (status != CLI_OK)
