@@ -278,7 +278,10 @@ static int there_row(void *arg, const struct board_cells *row)
 	return 0;
 }
 
-/* Marked as seen before it is told: then none that is told goes. */
+/*
+ * Marked as seen before it is told: then none that is told goes. EXISTS: of a join, SQLite went through all of a
+ * principal's blobs, and through the list for each.
+ */
 static int has_some(struct having *what, struct rye_span rows, struct board *index,
 		    struct rye_err *err)
 {
@@ -292,8 +295,9 @@ static int has_some(struct having *what, struct rye_span rows, struct board *ind
 	return r ? r :
 		   board_step(index,
 			      BOARD_ROWS(there_row, what,
-					 "SELECT e.value->>0 FROM {rows} JOIN blob ON "
-					 "blob.principal = ?1 AND blob.sha = e.value->>1",
+					 "SELECT e.value->>0 FROM {rows} WHERE EXISTS "
+					 "(SELECT 1 FROM blob WHERE principal = ?1 AND "
+					 "sha = e.value->>1)",
 					 DB_TEXT(what->principal), DB_TEXT(rows.ptr)),
 			      NULL, err);
 }

@@ -173,6 +173,7 @@ struct sweep_moves {
 	size_t n;
 };
 
+/* LIMIT: SQLite makes the list first then, and looks for a blob by its name, not through all of a principal's. */
 static int move_rows(const struct sweep_moves *moves, struct board *index, struct rye_err *err)
 {
 	auto_buf struct rye_buf rows = RYE_BUF_INIT;
@@ -189,10 +190,11 @@ static int move_rows(const struct sweep_moves *moves, struct board *index, struc
 			    "len = CAST(e.value->>3 AS BIGINT), "
 			    "raw = CAST(e.value->>4 AS BIGINT), "
 			    "at = CAST(e.value->>5 AS BIGINT), "
-			    "size = CAST(e.value->>6 AS BIGINT) FROM {rows} "
+			    "size = CAST(e.value->>6 AS BIGINT) "
+			    "FROM (SELECT e.value FROM {rows} LIMIT ?4) AS e "
 			    "WHERE blob.principal = ?1 AND blob.sha = e.value->>0",
 			    DB_TEXT(moves->mark->principal), DB_TEXT(rows.data),
-			    DB_TEXT(moves->name)),
+			    DB_TEXT(moves->name), DB_INT((int64_t)moves->n)),
 		NULL, err);
 }
 
