@@ -80,6 +80,7 @@ int errand_aside_step(struct errand *errand, bool woken, struct rye_err *err)
 	pthread_join(aside->thread, NULL);
 	aside->under_way = false;
 	aside->then(errand, aside->r, &aside->err);
+	eventfd_write(errand->worker->wake, 1); /* what comes behind it has its round at once */
 	return r;
 }
 

@@ -10,6 +10,8 @@
 #include "worker/worker_inner.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 
 static void an_order_is_begun_once(void **state)
 {
@@ -76,10 +78,48 @@ static void a_machine_is_part_of_a_workers_name(void **state)
 	io_remove_tree(AT_FDCWD, dir, 3);
 }
 
+static int aside_work(struct errand *errand, struct rye_err *err)
+{
+	return 0;
+}
+
+static void aside_then(struct errand *errand, int r, const struct rye_err *why)
+{
+	errand->has_left = true;
+}
+
+static void assert_woken(const struct node_worker *worker)
+{
+	struct pollfd polled = { .fd = worker->wake, .events = POLLIN };
+	eventfd_t n;
+
+	assert_int_equal(poll(&polled, 1, 10000), 1);
+	assert_int_equal(eventfd_read(worker->wake, &n), 0);
+}
+
+/* Both ends of it wake the worker: that of the thread, and that of what follows there. */
+static void what_follows_a_work_aside_has_its_round_at_once(void **state)
+{
+	struct node_worker worker = { .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
+	struct threads *begun = (struct threads *)&worker; /* it has been; nothing asks it */
+	struct errand errand = { .worker = &worker, .threads = begun, .renew_at = INT64_MAX };
+
+	assert_true(worker.wake >= 0);
+	errand_aside(&errand, aside_work, aside_then);
+	assert_woken(&worker);
+	assert_int_equal(errand_aside_step(&errand, false, &told_err), 0);
+	assert_true(errand.has_left);
+	assert_woken(&worker);
+	close(worker.wake);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(an_order_is_begun_once),
-					    cmocka_unit_test(a_machine_is_part_of_a_workers_name) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_order_is_begun_once),
+		cmocka_unit_test(a_machine_is_part_of_a_workers_name),
+		cmocka_unit_test(what_follows_a_work_aside_has_its_round_at_once)
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
