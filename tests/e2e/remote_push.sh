@@ -183,6 +183,53 @@ is 'nothing is left over' "$(find "$NODE/store" -name '.rye-*' | wc -l)" 0
 ok 'and there are few files' test "$(find "$NODE/store" -type f ! -name 'index.db*' | wc -l)" -le 24
 is 'that of both is there' "$(rye remote diff gpu)$(second remote diff gpu)" ''
 
+# --- 12: beside runs and pushes what is dead goes, RYE_DEAD_MB of it, and nothing that is needed, for RYE_GC_S ---
+dead_mb=${RYE_DEAD_MB:-30}
+rye node admit --dir "$NODE" "$FP" "bytes=$((dead_mb + 1000))M" >/dev/null
+rye node init "$NODE" keep_new=1h keep_gone=0s >/dev/null
+mkdir -p .ai/tools/own
+cat >.ai/tools/own/turn.yaml <<'Y'
+version: "1.0.0"
+tool_type: shell
+category: own
+description: shows which turn it is
+executor_id: rye/core/primitives/execute
+requires: [shell.execute]
+config:
+  command: /bin/cat
+  args: [src/turn]
+config_schema: {type: object, properties: {}}
+Y
+rye sign tool:own/turn >/dev/null
+head -c "${dead_mb}000000" /dev/urandom >src/dead.bin && push >/dev/null && rm src/dead.bin
+for ((i = 0; i < 5; i++)); do echo "last $i" >src/turn && push >/dev/null; done
+python3 - "$NODE/store/index.db" <<'Y'
+import sqlite3
+import sys
+
+with sqlite3.connect(sys.argv[1], timeout=30) as index:  # all of it was there two hours ago
+    for table, column in (("blob", "seen"), ("pack", "made"), ("manifest", "made")):
+        index.execute(f"UPDATE {table} SET {column} = {column} - 7200")
+Y
+before=$(room)
+collect() { while [ ! -e "$T/over" ]; do rye node gc "$NODE" || break; done >"$T/collected"; }
+collect &
+collector=$!
+end=$((SECONDS + ${RYE_GC_S:-4})) turns=0 wrong=
+while [ "$turns" = 0 ] || [ "$SECONDS" -lt "$end" ]; do
+  turns=$((turns + 1))
+  echo "turn $turns" >src/turn
+  said=$(RYE_NODE_IDLE_MS=2000 rye execute -q --target remote:gpu tool:own/turn)
+  [ "$said" = "turn $turns" ] || wrong+="$said;"
+done
+: >"$T/over"
+wait "$collector"
+is "each of $turns runs found its files" "$wrong" ''
+like 'collections went on meanwhile' "$(wc -l <"$T/collected") of $(grep -c ' have gone: ' "$T/collected")" '^([1-9][0-9]*) of \1$'
+ok 'the dead went' test "$(room)" -lt "$((before - dead_mb + 5))"
+is 'what is there is what is here, still' "$(rye remote diff gpu)$(second remote diff gpu)" ''
+rye node init "$NODE" keep_new=0s keep_gone=0s >/dev/null
+
 # --- one that is not known any more: what it has pushed goes, and another's stays ---
 bytes() { find "$NODE/store" -type f ! -name 'index.db*' -printf '%s\n' | awk '{ n += $1 } END { print n + 0 }'; }
 head -c 2000000 /dev/urandom >src/own.bin
