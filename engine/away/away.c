@@ -66,14 +66,15 @@ static int away_go(struct away *away, struct away_end *ret, struct rye_err *err)
 }
 
 /*
- * A connection that is no more is worth another try, and so is a node whose database does not answer now: what it was
- * asked is on the board, or is asked again under the same id.
+ * A connection that is no more is worth another try, and so is a node whose database does not answer now, or that wants
+ * to greet anew, since its entry of us has changed: what it was asked is on the board, or is asked again under the same
+ * id.
  */
 bool away_is_cut(const struct away *away, const struct rye_err *err)
 {
 	return away->accepted &&
 	       (err->code == RYE_UNREACHABLE || err->code == RYE_TIMEOUT ||
-		(away->faulted && (err->code == RYE_IO || err->code == RYE_BUSY)));
+		err->code == RYE_BUSY || (away->faulted && err->code == RYE_IO));
 }
 
 /* False: it is to end. What is said meanwhile is answered. */

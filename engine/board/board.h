@@ -118,7 +118,7 @@ struct board_told {
 /* `claim`: its id and gen. */
 int board_renew(struct board *board, const struct board_seat *seat, const struct board_run *claim,
 		struct board_told *ret, struct rye_err *err);
-/* Words behind the first `after` of them. */
+/* Words behind the first `after` of them; fn may ask the board. */
 int board_words(struct board *board, const char *id, int64_t after, rye_name_fn fn, void *arg,
 		struct rye_err *err);
 /* Leases that are over: silent; long silent: lost, or waiting again. Any worker and door does it. */

@@ -157,28 +157,31 @@ int board_renew(struct board *board, const struct board_seat *seat, const struct
 			 NULL, err);
 }
 
-struct saying {
-	rye_name_fn fn;
-	void *arg;
-};
-
+/* One behind the other, each with its NUL. */
 static int word_row(void *arg, const struct board_cells *cells)
 {
-	const struct saying *saying = arg;
+	struct rye_buf *words = arg;
+	const char *text = cell_text(cells, 0);
 
-	return saying->fn(saying->arg, cell_text(cells, 0));
+	buf_add(words, text, strlen(text) + 1);
+	return words->failed;
 }
 
+/* Told when the board has answered: what hears a word may ask it something itself, and waits for a runner. */
 int board_words(struct board *board, const char *id, int64_t after, rye_name_fn fn, void *arg,
 		struct rye_err *err)
 {
-	struct saying saying = { fn, arg };
+	auto_buf struct rye_buf words = RYE_BUF_INIT;
+	int r = board_ask(board,
+			  BOARD_ROWS(word_row, &words,
+				     "SELECT text FROM word WHERE run = ?1 AND n > ?2 ORDER BY n",
+				     DB_TEXT(id), DB_INT(after)),
+			  NULL, err);
+	int told = 0;
 
-	return board_ask(board,
-			 BOARD_ROWS(word_row, &saying,
-				    "SELECT text FROM word WHERE run = ?1 AND n > ?2 ORDER BY n",
-				    DB_TEXT(id), DB_INT(after)),
-			 NULL, err);
+	for (size_t at = 0; !r && !told && at < words.len; at += strlen(words.data + at) + 1)
+		told = fn(arg, words.data + at);
+	return r;
 }
 
 static int expire_in(void *arg, struct board *board, struct rye_err *err)

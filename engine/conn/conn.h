@@ -46,7 +46,7 @@ enum frame_type {
 	FRAME_GC = 21, /* client: {dry_run}; REPLY: {freed, used, limit, …} */
 
 	FRAME_ORDER = 32, /* client: a signed order; REPLY: as it stands */
-	FRAME_FOLLOW = 33, /* client: {run, file, offset}; DATA until it ends */
+	FRAME_FOLLOW = 33, /* client: {run, file, offset, once}; DATA until it ends */
 	FRAME_WORD = 34, /* client: {run, text}; REPLY: {word}, the number of BOARD_ANSWERS */
 	FRAME_CANCEL = 35, /* client: {run} */
 	FRAME_LIST = 36, /* client: {…}; REPLY: {runs}; {run}: {order}, the envelope of that run */

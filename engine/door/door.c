@@ -59,8 +59,9 @@ static int door_step(struct door_session *session, struct stat *then, struct rye
 	if (!frame.stream)
 		return rye_fail(err, RYE_INVALID, "a frame of type %d asks on stream 0",
 				(int)frame.type);
+	/* busy: what follows a run connects again by itself */
 	if (has_changed(session, then))
-		return rye_fail(err, RYE_DENIED,
+		return rye_fail(err, RYE_BUSY,
 				"has changed what it knows of your key: connect again");
 	if (!answer(session, &frame, &why))
 		return 0;

@@ -29,6 +29,7 @@ struct run_follow {
 	uint32_t stream;
 	char run[ID_UUID_MAX], file[FOLLOW_FILE_MAX];
 	int64_t off;
+	bool once; /* it is asked how the run stands, and not waited for */
 	pthread_t thread;
 	bool started;
 	_Atomic bool over; /* it has answered */
@@ -56,7 +57,7 @@ static int follow_tell(struct run_follow *follow, struct rye_err *err)
 	return r;
 }
 
-/* 1: the run is over, and all of the file was told. */
+/* 1: all of the file was told that will be: the run is over, or it is asked for what there is. */
 static int follow_look(struct run_follow *follow, struct rye_err *err)
 {
 	struct door_session *session = follow->session;
@@ -68,7 +69,7 @@ static int follow_look(struct run_follow *follow, struct rye_err *err)
 
 	if (r)
 		return r;
-	over = board_is_over(run.state);
+	over = board_is_over(run.state) || follow->once;
 	r = follow_tell(follow, err);
 	/* with its receipt: nothing more has to be asked */
 	if (!r && over)
@@ -154,6 +155,7 @@ static int follow_make(struct door_session *session, const json_t *doc, uint32_t
 	follow->session = session;
 	follow->stream = stream;
 	follow->off = json_int(doc, "offset", 0);
+	follow->once = json_flag(doc, "once", false);
 	snprintf(follow->run, sizeof(follow->run), "%s", json_str(doc, "run"));
 	snprintf(follow->file, sizeof(follow->file), "%s", file);
 	follow->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -72,7 +72,8 @@ static bool late_take(const struct item_env *env, const struct remote_link *link
 		      int dir)
 {
 	auto_json json_t *body =
-		json_pack("{s:s, s:s, s:i}", "run", id, "file", "late.json", "offset", 0);
+		json_pack("{s:s, s:s, s:i, s:b}", "run", id, "file", "late.json", "offset", 0,
+			  "once", true); /* it may go on there: nothing here waits for that */
 	const struct conn_ask ask = { .type = FRAME_FOLLOW,
 				      .body = body,
 				      .until = clock_ms() + LOST_ASK_MS };

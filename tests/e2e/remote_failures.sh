@@ -10,7 +10,8 @@ fx_spaces
 fx_tool "$P" note 'cat >/dev/null' 'echo noted'
 fx_tool "$P" nap 'cat >/dev/null' 'echo begun' 'sleep 60'
 fx_tool "$P" theirs 'cat >/dev/null' 'echo theirs'
-fx_sign "$P" tool:note tool:nap
+fx_tool "$P" walk 'cat >/dev/null' 'echo set out' 'sleep 4' 'echo there'
+fx_sign "$P" tool:note tool:nap tool:walk
 allow '^ryefs: (info refused: )?(tool|directive|execute|remotes|warning trust)'
 rye() { timeout 60 "$RYEFS" "$@" --project "$P" --user "$U" --system "$S" 2>&1 </dev/null; }
 mkdir "$T/bin"
@@ -116,6 +117,27 @@ rye node admit --dir "$T/node" "$me" bytes=1G queued=0 >/dev/null
 row 'too many that wait' EAGAIN 'gpu: 0 orders of yours wait already, that is the limit' $RUN '{}'
 rye node admit --dir "$T/node" "$me" queued=10 >/dev/null
 row 'room again' OK '' $RUN '{}'
+
+# --- its entry there changes while a run of it is followed: that goes on ---
+say remotes/gpu/tools/walk/run '{}' >"$T/walked" &
+walk=$!
+ok 'a run sets out' until_true eval 'grep -qs "set out" "$P"/.ai/state/threads/*/live'
+rye node admit --dir "$T/node" "$me" jobs=6 >/dev/null
+wait "$walk"
+like 'and comes to its end here, too' "$(<"$T/walked")" '^OK $'
+
+# --- one that goes on there, and has ended here: no connection waits for it ---
+say remotes/gpu/tools/nap/run '{}' >"$T/left" &
+left=$!
+ok 'a run naps' until_true eval 'grep -qs begun "$P"/.ai/state/threads/*/live'
+id=$(ls -t "$P/.ai/state/remotes/gpu/outbox" | head -n 1)
+mkdir -p "$P/.ai/state/remotes/gpu/lost"
+printf '%064d' 0 >"$P/.ai/state/remotes/gpu/lost/$id"
+like 'it is asked for, and not waited for' "$(timeout 8 "$RYEFS" remote status gpu --project "$P" --user "$U" --system "$S" 2>&1)" 'reachable'
+rye remote threads gpu >/dev/null
+echo cancel >"$P/.ai/state/threads/$id/ctl" 2>/dev/null || rye threads cancel "$id" >/dev/null
+wait "$left"
+rm -f "$P/.ai/state/remotes/gpu/lost/$id" "$P"/.ai/state/threads/*/live
 
 # --- lost: its worker is silent, another one says so ---
 say remotes/gpu/tools/nap/run '{}' >"$T/lost" &

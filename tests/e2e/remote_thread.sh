@@ -109,6 +109,7 @@ id=$(jq -r .thread_id <<<"$(fork_async hello '{"who":"long","target":"remote:nod
 asleep() { pgrep -f "^sleep 1000.$$" >"$T/naps"; }
 ok 'a long one naps' until_true asleep
 is 'a limit is heard there' "$(run threads limit "$id" turns=9 2>&1)" ''
+is 'and money, which the board is asked for meanwhile' "$(run threads limit "$id" spend=1001 2>&1)" ''
 like 'one that is none is refused by the runner there' "$(run threads limit "$id" bananas=9)" 'bananas'
 is 'something is said' "$(run threads say "$id" 'Hurry.')" ''
 kill "$(<"$T/naps")"

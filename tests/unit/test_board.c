@@ -312,10 +312,23 @@ static void what_waits_is_cancelled_at_once(void **state)
 	assert_non_null(strstr(t->place.err.msg, "is over"));
 }
 
+struct hearing {
+	struct board_test *t;
+	struct rye_buf words;
+};
+
+/* As a worker does: it asks the board before it has heard all of them. */
 static int note_word(void *arg, const char *word)
 {
-	buf_adds(arg, word);
-	buf_addc(arg, '|');
+	struct hearing *hearing = arg;
+	struct board_run run;
+
+	assert_int_equal(board_find(hearing->t->place.board, hearing->t->place.principal,
+				    hearing->t->id, &run, &hearing->t->place.err),
+			 0);
+	board_run_done(&run);
+	buf_adds(&hearing->words, word);
+	buf_addc(&hearing->words, '|');
 	return 0;
 }
 
@@ -324,7 +337,7 @@ static void a_running_one_is_told(void **state)
 	struct board_test *t = *state;
 	struct board *board = t->place.board;
 	struct rye_err *err = &t->place.err;
-	auto_buf struct rye_buf words = RYE_BUF_INIT;
+	struct hearing hearing = { .t = t };
 	struct board_told told;
 	struct board_run run;
 	int64_t n;
@@ -338,8 +351,9 @@ static void a_running_one_is_told(void **state)
 	assert_int_equal(board_renew(board, &t->seat, &run, &told, err), 0);
 	assert_false(told.cancel);
 	assert_int_equal(told.words, 2);
-	assert_int_equal(board_words(board, t->id, 1, note_word, &words, err), 0);
-	assert_string_equal(words.data, "say: two|");
+	assert_int_equal(board_words(board, t->id, 1, note_word, &hearing, err), 0);
+	assert_string_equal(hearing.words.data, "say: two|");
+	buf_done(&hearing.words);
 	assert_int_equal(board_cancel(board, t->place.principal, t->id, &run, err), 0);
 	assert_string_equal(run.state, "running");
 	assert_int_equal(board_renew(board, &t->seat, &run, &told, err), 0);
