@@ -37,6 +37,9 @@ static int api_near_score(const struct api_near_search *search, const char *id)
 	int whole = near_distance(search->word, id);
 	int leaf = near_distance(search->leaf, leaf_of(id));
 
+	/* another of two letters is another word */
+	if (leaf && strlen(search->leaf) < 3)
+		whole = NEAR_MAX;
 	if (whole >= near_limit(search->word))
 		whole = NEAR_MAX;
 	/* with a directory in front, only one thing may be wrong: that, or the name */

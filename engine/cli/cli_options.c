@@ -35,7 +35,8 @@ static const struct flag flags[] = {
 	{ "as", 0, " node ", AT(as), "FP", "with --stdio: for the owner of this key alone" },
 	{ "as", 0, " skill ", AT(as), "NAME", "add: under this name" },
 	{ "async", 0, " execute ", AT(async), NULL, "start it as a thread and return" },
-	{ "changed-since", 0, " verify ", AT(since), "COMMIT", "what git says was changed since" },
+	{ "changed-since", 0, " verify ", AT(since), "COMMIT",
+	  "what commits and the index change since" },
 	{ "check", 0, " skill ", AT(check), NULL, "update: only tell what has moved" },
 	{ "client", 0, " link ", AT(client), "NAME",
 	  "for this client alone: claude, codex, gemini …" },
@@ -343,7 +344,7 @@ static char *find_project(const struct cli *cli, const char *here)
 }
 
 /* Where the search for a .ai begins: --project, the project of a path that was named, here; where
- * that is in a mount, what is mounted there. */
+ * that (but for the path) is in a mount, what is mounted there. */
 static char *choose_start(struct cli *cli)
 {
 	const char *word = cli->verb->traits & CLI_REFS && cli->argc ? cli->argv[0] : NULL;
@@ -351,7 +352,9 @@ static char *choose_start(struct cli *cli)
 	char *named = NULL;
 
 	if (cli->opt.project)
-		return realpath(cli->opt.project, NULL);
+		return mounts_holds(cli->opt.project, &source, &below) ?
+			       steal(&source) :
+			       realpath(cli->opt.project, NULL);
 	if (word)
 		named = ref_project(word, user);
 	if (named)

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Newlines stay; they are part of some messages' format. */
+/* Newlines stay, they are part of some messages' format, and tabs, which stand in files that are shown. */
 void out_text(FILE *to, const char *text)
 {
 	struct rye_span s = span_of(text);
@@ -22,7 +22,7 @@ void out_text(FILE *to, const char *text)
 
 	for (; s.len; s = span_skip(s, n)) {
 		n = utf8_next(s, &cp);
-		if ((n == 1 && *s.ptr != '\n' && utf8_unseen(cp)) || !n)
+		if ((n == 1 && !strchr("\n\t", *s.ptr) && utf8_unseen(cp)) || !n)
 			fprintf(to, "\\x%02x", (unsigned char)*s.ptr);
 		else if (n > 1 && utf8_unseen(cp))
 			fprintf(to, "\\u%04x", cp);

@@ -181,6 +181,7 @@ static bool find_by(struct resolving *resolving, const char *model, model_rule r
 /* A tier that several offer is no answer, unless one of them is preferred. */
 static int find_tier(struct resolving *resolving, const char *tier, struct rye_err *err)
 {
+	const char *chosen = json_str(json_object_get(resolving->agent, "provider"), "default");
 	auto_buf struct rye_buf names = RYE_BUF_INIT;
 	const json_t *row;
 	size_t i, n = 0;
@@ -194,6 +195,11 @@ static int find_tier(struct resolving *resolving, const char *tier, struct rye_e
 		resolving->row = row;
 		resolving->model = tier_value(row, tier);
 	}
+	if (n > 1 && !resolving->preferred && *chosen)
+		return rye_fail(err, RYE_INVALID,
+				"provider.default in config/agent/agent.yaml is '%.80s', which is "
+				"none of those that offer tier '%s': %s",
+				chosen, tier, names.data);
 	if (n > 1 && !resolving->preferred)
 		return rye_fail(err, RYE_INVALID,
 				"tier '%s' is offered by several providers: %s; name one, or set "

@@ -104,6 +104,36 @@ static void lint_names(struct lint *lint, const json_t *schema)
 	}
 }
 
+/*
+ * Of the parameters themselves, where no other than those listed are taken: what is required has to be one. Whatever
+ * else may give names a meaning is left to its author.
+ */
+static void lint_required(struct lint *lint, const json_t *schema, const json_t *names)
+{
+	static const char *const other[] = { "additionalProperties",
+					     "patternProperties",
+					     "allOf",
+					     "anyOf",
+					     "oneOf",
+					     "if",
+					     "$ref",
+					     "dependentSchemas",
+					     "propertyNames" };
+	const json_t *properties = json_object_get(schema, "properties");
+	const json_t *name;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(other); i++)
+		if (json_object_get(schema, other[i]))
+			return;
+	if (lint->path.len || !json_is_object(properties))
+		return;
+	json_array_foreach(names, i, name)
+		if (json_is_string(name) && !json_object_get(properties, json_string_value(name)))
+			issue(lint, "required names '%.80s', which is no property",
+			      json_string_value(name));
+}
+
 static void lint_members(struct lint *lint, const json_t *schema);
 
 static void lint_schema(struct lint *lint, const json_t *schema)
@@ -129,6 +159,7 @@ static void lint_schema(struct lint *lint, const json_t *schema)
 		issue(lint, "multipleOf must be a number above 0");
 	if (names && !json_is_array(names))
 		issue(lint, "required must be a list of names");
+	lint_required(lint, schema, names);
 	lint_members(lint, schema);
 }
 

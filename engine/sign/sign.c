@@ -192,6 +192,22 @@ static void fail_issues(const json_t *issues, struct rye_err *err)
 	rye_fail(err, RYE_INVALID, "Validation failed: %.700s", text.data ? text.data : "");
 }
 
+/* name, title, version, entry_type */
+#define FRONT_FIELDS 4
+
+/* Where some of it is there: what is not. */
+static void add_missing(const json_t *issues, char *text, size_t size)
+{
+	const json_t *issue;
+	size_t i, n = strlen(text);
+
+	if (json_array_size(issues) >= FRONT_FIELDS)
+		return;
+	json_array_foreach(issues, i, issue)
+		n += (size_t)snprintf(text + MIN_OF(n, size), size - MIN_OF(n, size), "%s%s",
+				      i ? "; " : " ", json_string_value(issue));
+}
+
 static int check_manifest(const struct sign_job *job, json_t **reply, struct rye_err *err)
 {
 	struct rye_err why = { 0 };
@@ -211,11 +227,13 @@ static int sign_check_text(struct sign_job *job, json_t **reply, struct rye_err 
 	sign_check_meaning(job->env, &job->item, job->ask->dry, &job->report);
 	if (!json_array_size(job->report.issues))
 		return check_manifest(job, reply, err);
-	if (rye_kind_has(job->ask->kind, RYE_KIND_FRONT) && sign_only_missing(&job->report))
-		r = sign_refuse(reply, RYE_INVALID, err,
-				"No metadata found. Knowledge entries require a ```yaml fenced "
-				"code block with name, title, version, and entry_type fields.");
-	else
+	if (rye_kind_has(job->ask->kind, RYE_KIND_FRONT) && sign_only_missing(&job->report)) {
+		char text[400] = "No metadata found. Knowledge entries require a ```yaml fenced "
+				 "code block with name, title, version, and entry_type fields.";
+
+		add_missing(job->report.issues, text, sizeof(text));
+		r = sign_refuse(reply, RYE_INVALID, err, "%s", text);
+	} else
 		r = sign_refuse(reply, RYE_INVALID, err, "Validation failed");
 	json_object_set(*reply, "issues", job->report.issues);
 	json_sets(*reply, "path", job->item.abspath);

@@ -17,6 +17,7 @@
 struct options {
 	char *source; /* project directory, absolute and real */
 	char *mountpoint; /* absolute */
+	bool elsewhere; /* the command was typed outside of the project */
 	struct rye_options engine; /* texts point into `texts` */
 	int wait_s; /* 0: until the run ends */
 	bool foreground, debug;

@@ -5,6 +5,7 @@
  * Owns no state. Runs before there is a thread, and once more at the end. A dead mount answers
  * every system call with ENOTCONN, so its path is resolved up to its directory only.
  */
+#include "str.h"
 #include "mount/mount.h"
 
 #include "buf.h"
@@ -279,21 +280,53 @@ static int look_above(void *arg, const struct mountinfo *mount)
 	return 0;
 }
 
-/* A daemon that serves what another one of ours shows waits for it, and at a swapped pair for itself. */
-static int source_is_mount(const char *source, struct rye_err *err)
+static void mend_mount(struct rye_buf *ret, const char *project, const char *mountpoint)
 {
-	struct mount_above above = { .path = source };
-	auto_buf struct rye_buf word = RYE_BUF_INIT;
+	buf_adds(ret, "ryefs ");
+	buf_shell(ret, project);
+	buf_addc(ret, ' ');
+	buf_shell(ret, mountpoint);
+}
+
+/* A daemon that serves what another one of ours shows waits for it, and at a swapped pair for itself. */
+static int source_is_mount(const struct options *opt, struct rye_err *err)
+{
+	struct mount_above above = { .path = opt->source };
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
 
 	(void)mountinfo_each(look_above, &above);
 	if (!above.ours)
 		return 0;
-	buf_shell(&word, above.point);
+	mend_mount(&mend, above.source, opt->mountpoint);
 	return rye_fail(
 		err, RYE_INVALID,
 		"no project at %s: %s is a ryefs mount of %s; the project itself is wanted\n" MEND_WITH
-		"ryefs umount %s",
-		source, above.point, above.source, word.failed ? "MOUNTPOINT" : word.data);
+		"%s",
+		opt->source, above.point, above.source, mend.failed ? "ryefs list" : mend.data);
+}
+
+/* What lies in a workspace is no project: it would be served without the items that are meant. */
+static int source_is_workspace(const struct options *opt, struct rye_err *err)
+{
+	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	auto_free char *project = NULL;
+
+	if (!str_ends(opt->source, "/.ai"))
+		return 0;
+	project = strndup(opt->source, strlen(opt->source) - strlen("/.ai"));
+	mend_mount(&mend, project && *project ? project : "/", opt->mountpoint);
+	return rye_fail(err, RYE_INVALID,
+			"no project at %s: it is the workspace in one; the project itself is "
+			"wanted\n" MEND_WITH "%s",
+			opt->source, mend.failed ? "ryefs PROJECT MOUNTPOINT" : mend.data);
+}
+
+/* Is it typed outside of the project? Then commands that find it by where they are need its name. */
+static bool is_elsewhere(const char *source)
+{
+	auto_free char *here = getcwd(NULL, 0);
+
+	return here && !lies_in(here, source);
 }
 
 static int mountpoint_check(const struct options *opt, struct rye_err *err)
@@ -393,9 +426,12 @@ int mountpoint_prepare(struct options *opt, const struct handover *handover, str
 	opt->source = source;
 	if (!S_ISDIR(st.st_mode))
 		return rye_fail(err, RYE_INVALID, "no project at %s: not a directory", source);
-	r = source_is_mount(source, err);
+	r = source_is_mount(opt, err);
+	if (!r)
+		r = source_is_workspace(opt, err);
 	if (r)
 		return r;
+	opt->elsewhere = is_elsewhere(source);
 	if (!handover) {
 		char *point = mountpoint_resolve(opt->mountpoint);
 

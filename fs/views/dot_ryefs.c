@@ -7,6 +7,7 @@
  */
 #include "views/views.h"
 
+#include "buf.h"
 #include "caller/caller.h"
 #include "core/ctl.h"
 #include "core/enter.h"
@@ -164,6 +165,15 @@ static void find_signers(const struct signers *signers)
 		rye_list(here.front->rye, &walk, &err);
 }
 
+static void add_project(const char *project, struct text *text)
+{
+	auto_buf struct rye_buf word = RYE_BUF_INIT;
+
+	buf_shell(&word, project);
+	if (!word.failed)
+		text_addf(text, " --project %s", word.data);
+}
+
 bool dot_remedy(struct front *front, const struct rye_counts *counts, const char *lead,
 		struct text *text)
 {
@@ -184,6 +194,8 @@ bool dot_remedy(struct front *front, const struct rye_counts *counts, const char
 	else
 		text_addf(text, "%s%s%s", lead, reasons[i].remedy,
 			  signer.users > signer.others ? USERS : "");
+	if (front->opt->elsewhere)
+		add_project(front->opt->source, text);
 	return true;
 }
 

@@ -34,7 +34,8 @@ const char *dot_name(size_t i); /* name of its i-th file; NULL behind the last *
 void dot_summary(const struct rye_counts *counts, struct text *text);
 /*
  * Adds lead and the command that mends most of what is refused, with the key to trust if it is
- * but one; false: nothing does. May wait for items to be verified.
+ * but one, and the project where that command would not find it; false: nothing does. May wait for
+ * items to be verified.
  */
 bool dot_remedy(struct front *front, const struct rye_counts *counts, const char *lead,
 		struct text *text);

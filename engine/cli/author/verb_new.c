@@ -30,6 +30,9 @@ struct new_wish {
 /* ---- what is wanted ---- */
 
 /* A line from the terminal, without blanks around it. False: nothing was typed, or there is none. */
+/* Whoever mistypes what is asked is asked again, so often. */
+#define ASKED_AGAIN 3
+
 static bool new_ask(struct new_wish *wish, const char *prompt, char *ret, size_t size)
 {
 	char line[REF_MAX];
@@ -86,6 +89,12 @@ static int new_read_kind(struct new_wish *wish)
 	else if (!kinds || asprintf(&prompt, "kind (%s)", kinds) < 0 ||
 		 !new_ask(wish, prompt, wish->kind, sizeof(wish->kind)))
 		return new_no_kind(cli, NULL);
+	/* who is asked may mistype it */
+	for (int i = 0; !word && i < ASKED_AGAIN && !skeleton_find(wish->kind, NULL); i++) {
+		new_no_kind(cli, wish->kind);
+		if (!new_ask(wish, prompt, wish->kind, sizeof(wish->kind)))
+			return CLI_USAGE;
+	}
 	if (!skeleton_find(wish->kind, NULL))
 		return new_no_kind(cli, word ? word : wish->kind);
 	return CLI_OK;
@@ -231,10 +240,17 @@ static char *new_path(const struct new_wish *wish, const struct new_file *file)
 static int new_exists(const struct new_wish *wish, const struct new_file *file, const char *path)
 {
 	auto_free char *own = new_path(wish, file);
-	auto_free char *mend =
-		mend_with(wish->space == RYE_USER ? "ryefs edit --space user %s" : "ryefs edit %s",
-			  file->ref);
+	bool user = wish->space == RYE_USER;
+	auto_free char *mend = NULL;
+	const char *id;
 
+	/* of a skill the folder is what there is to edit */
+	if (rye_kind_has(id_split(file->ref, &id), RYE_KIND_MANIFEST))
+		mend = mend_with(user ? "${EDITOR:-vi} %s && ryefs skill add --space user %s" :
+					"${EDITOR:-vi} %s && ryefs skill add %s",
+				 own ? own : "", id);
+	else
+		mend = mend_with(user ? "ryefs edit --space user %s" : "ryefs edit %s", file->ref);
 	return cli_complain(wish->cli, CLI_USAGE, mend, "%s is there already: %s", file->ref,
 			    path ? path :
 			    own	 ? own :

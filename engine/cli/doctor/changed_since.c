@@ -57,9 +57,12 @@ int changed_since(struct cli *cli, const char *base, json_t *refs)
 
 	if (outside_read(find, &answer) == 0)
 		from = span_dup(span_trim(buf_span(&answer)));
+	if ((!from || !*from) && outside_read(in_git, &answer))
+		return cli_complain(cli, CLI_USAGE, "ryefs verify",
+				    "--changed-since asks git, and %s lies in no repository",
+				    cli->project);
 	if (!from || !*from)
-		return cli_complain(cli, CLI_USAGE,
-				    outside_read(in_git, &answer) ? NULL : "git branch --all",
+		return cli_complain(cli, CLI_USAGE, "git branch --all",
 				    "git has no commit in %s that %s and HEAD both come from",
 				    cli->project, base);
 	commits[ARRAY_SIZE(commits) - 5] = from;

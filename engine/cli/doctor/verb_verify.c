@@ -7,6 +7,7 @@
 
 #include "base/id.h"
 #include "scope.h"
+#include "str.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -17,6 +18,7 @@ struct verb_verify_survey {
 	json_t *rows;
 	struct groups groups; /* without operands: they are told at the end */
 	size_t served, refused;
+	const char *pattern; /* of skills' folders; NULL: all */
 	enum rye_code first; /* of the first refusal: the project's comes before the others' */
 };
 
@@ -195,6 +197,29 @@ static void verify_unlisted(struct cli *cli, struct verb_verify_survey *survey, 
 	verb_verify_take(survey, &verdict, 1, 1);
 }
 
+/* Folders of skills without a manifest: no item, so no walk over items comes to them. */
+static int verify_on_skill(void *arg, const char *name, bool refused)
+{
+	struct verb_verify_survey *survey = arg;
+	auto_free char *ref = NULL;
+
+	if (refused && asprintf(&ref, "skill:%s", name) >= 0 &&
+	    (!survey->pattern || glob_match(survey->pattern, ref)))
+		verify_unlisted(survey->cli, survey, ref);
+	return 0;
+}
+
+static int verify_folders(struct cli *cli, struct verb_verify_survey *survey, const char *pattern)
+{
+	struct rye_err err = { 0 };
+
+	if (pattern && strncmp(pattern, "skill:", 6) != 0)
+		return CLI_OK;
+	survey->pattern = pattern;
+	return rye_skill_list(cli->rye, verify_on_skill, survey, &err) ? cli_fail(cli, &err, NULL) :
+									 CLI_OK;
+}
+
 /* What has been changed since a commit; what is gone by now is passed over. */
 static int verify_changed(struct cli *cli, struct verb_verify_survey *survey)
 {
@@ -228,6 +253,8 @@ static int verify_named(struct cli *cli, struct verb_verify_survey *survey)
 			status = verb_verify_ref(cli, i, ref);
 		if (status == CLI_OK)
 			status = verify_pattern(cli, survey, cli->argc ? ref : NULL);
+		if (status == CLI_OK)
+			status = verify_folders(cli, survey, cli->argc ? ref : NULL);
 	}
 	return status;
 }

@@ -96,11 +96,12 @@ static int folder_visit(struct reading_folder *reading, int dir, const char *abo
 		return memory_fail(reading->err);
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return rye_fail_sys(reading->err, errno, "cannot look at %s", path);
-	if (!strcmp(name, "node_modules") && !reading->with_deps)
+	if (!strcmp(name, "node_modules") && !reading->with_deps) {
+		reading->folder->has_deps = true;
 		return rye_fail(reading->err, RYE_INVALID,
-				"%s: packages are not taken along; " MEND_WITH
-				"ryefs skill add --with-deps",
+				"%s: packages are not taken along, unless --with-deps says so",
 				path);
+	}
 	if (!skill_path_ok(span_of(path)))
 		return rye_fail(reading->err, RYE_INVALID,
 				"%s: no manifest lists such a path: too deep, too long, or with "

@@ -40,6 +40,13 @@ static char *again_with(const struct skill_adding *adding, const char *option)
 							 cli_retyped(adding->cli, verb, NULL, NULL);
 }
 
+static int fail_deps(const struct skill_adding *adding, const struct rye_err *err)
+{
+	auto_free char *mend = again_with(adding, "--with-deps");
+
+	return cli_complain(adding->cli, CLI_USAGE, mend, "%s", err->msg);
+}
+
 /* ---- what was there ---- */
 
 static struct rye_put place_of(const struct skill_adding *adding, struct rye_span text)
@@ -142,6 +149,30 @@ static int adding_clash(const struct skill_adding *adding, int own)
 			    name, *from ? from : "a folder", name);
 }
 
+/* A folder of the workspace whose text gives it another name: that one would be signed, and this one not. */
+static int adding_misnamed(const struct skill_adding *adding, int dir)
+{
+	auto_close int skills =
+		io_open_mounted(adding->place.info.fd, "skills", O_RDONLY | O_DIRECTORY);
+	auto_free char *mend = NULL;
+	char fd[32], path[PATH_MAX];
+	struct stat a, b;
+	ssize_t n;
+
+	if (adding->as || adding->in_place || skills < 0 || fstat(skills, &a) < 0 ||
+	    fstatat(dir, "..", &b, 0) < 0 || a.st_dev != b.st_dev || a.st_ino != b.st_ino)
+		return CLI_OK;
+	snprintf(fd, sizeof(fd), "/proc/self/fd/%d", dir);
+	n = readlink(fd, path, sizeof(path) - 1);
+	path[n < 0 ? 0 : n] = 0;
+	mend = mend_with("${EDITOR:-vi} %s/" SKILL_TEXT " && ryefs skill add %s", path,
+			 strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
+	return cli_complain(adding->cli, CLI_REFUSED, mend,
+			    "%s/" SKILL_TEXT
+			    " says name: %s, and a skill is called as its folder is",
+			    path, adding->name);
+}
+
 static int adding_place(struct skill_adding *adding, int dir)
 {
 	auto_close int own = skill_open_folder(adding->place.info.fd, adding->name);
@@ -150,7 +181,7 @@ static int adding_place(struct skill_adding *adding, int dir)
 	adding->in_place = own >= 0 && fstat(own, &a) == 0 && fstat(dir, &b) == 0 &&
 			   a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 	adding_before(adding);
-	return adding_clash(adding, own);
+	return adding_misnamed(adding, dir) ? CLI_REFUSED : adding_clash(adding, own);
 }
 
 /* ---- its own manifest ---- */
@@ -368,7 +399,8 @@ int adding_read(struct skill_adding *adding, int dir)
 				  "--as wants 1 to 64 of a-z, 0-9 and single hyphens, not %s",
 				  adding->as);
 	if (!adding->folder.n && folder_read(dir, adding->cli->opt.deps, &adding->folder, &err))
-		return adding_fail(adding, &err);
+		return adding->folder.has_deps ? fail_deps(adding, &err) :
+						 adding_fail(adding, &err);
 	status = adding_locked(adding);
 	if (status != CLI_OK)
 		return status;

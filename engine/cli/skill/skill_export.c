@@ -83,6 +83,18 @@ static void export_on_name(void *arg, const char *name, bool is_dir)
 		at->r = below.r;
 }
 
+/* May what has the name there go? Nothing, or a skill's folder: a copy of before. Anything else is another's. */
+static bool is_copy(int dir, const char *name)
+{
+	auto_free char *text = NULL;
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT;
+	return S_ISDIR(st.st_mode) && asprintf(&text, "%s/SKILL.md", name) >= 0 &&
+	       faccessat(dir, text, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 static int export_one(struct exporting *out, const char *name, struct rye_err *err)
 {
 	struct skill_stage stage;
@@ -94,6 +106,11 @@ static int export_one(struct exporting *out, const char *name, struct rye_err *e
 		r = rye_fail(err, skill.verdict, "%s", skill.reason);
 	if (r)
 		return r;
+	if (!is_copy(out->dir, name))
+		return rye_fail(err, RYE_EXISTS,
+				"%s/%s is there already, and no skill: wanted is a directory for "
+				"skills alone",
+				out->cli->argv[1], name);
 	r = skill_stage(out->dir, name, &stage);
 	if (r)
 		return rye_fail_sys(err, -r, "cannot make a directory");
@@ -113,9 +130,18 @@ static void drop_refused(const struct exporting *out)
 	json_t *name;
 
 	json_array_foreach(out->refused, i, name) {
-		io_remove_tree(out->dir, json_string_value(name), SKILL_DEPTH_MAX + 8);
+		if (is_copy(out->dir, json_string_value(name)))
+			io_remove_tree(out->dir, json_string_value(name), SKILL_DEPTH_MAX + 8);
 		cli_note(out->cli, "%s is refused, and left out", json_string_value(name));
 	}
+}
+
+/* Copies there would take the place of what they are made of. */
+static bool is_workspace(const char *dir)
+{
+	auto_free char *path = realpath(dir, NULL);
+
+	return path && (strstr(path, "/.ai/") || str_ends(path, "/.ai"));
 }
 
 static int export_all(struct exporting *out)
@@ -125,6 +151,12 @@ static int export_all(struct exporting *out)
 	size_t i;
 	json_t *name;
 
+	if (is_workspace(out->cli->argv[1]))
+		return cli_misuse(
+			out->cli,
+			"%s lies in a workspace, where skills are the signed ones; wanted "
+			"is a directory outside of .ai",
+			out->cli->argv[1]);
 	if (out->cli->opt.frozen && json_array_size(out->refused))
 		return cli_complain(out->cli, CLI_REFUSED, "ryefs skill list",
 				    "%zu skill%s refused, and nothing was copied",

@@ -26,6 +26,7 @@ struct folder {
 	size_t n, size;
 	uint64_t bytes;
 	size_t passed_over; /* .git, __pycache__ and the like */
+	bool has_deps; /* it was refused for node_modules */
 };
 
 /* dir: open to read. No link is followed but to a file within. Fails at what no manifest may list. */

@@ -42,10 +42,18 @@ static void linking_done(struct linking *linking)
 
 struct link_search {
 	const char *project;
-	char *found;
-	size_t n;
+	char *found; /* the first that lies outside of the project */
+	size_t n, inside;
 };
 
+static bool lies_inside(const char *project, const char *mount)
+{
+	size_t n = strlen(project);
+
+	return strncmp(mount, project, n) == 0 && (!mount[n] || mount[n] == '/');
+}
+
+/* A sandbox that binds the work tree with a dead mount in it does not start: such a one is not meant. */
 static int link_on_mount(void *arg, const char *path)
 {
 	struct link_search *search = arg;
@@ -53,16 +61,34 @@ static int link_on_mount(void *arg, const char *path)
 
 	if (!mounts_holds(path, &source, &below) || strcmp(source, search->project) != 0)
 		return 0;
-	free(search->found);
-	search->found = strdup(path);
-	search->n++;
+	if (lies_inside(search->project, path)) {
+		search->inside++;
+		return 0;
+	}
+	if (!search->n++)
+		search->found = strdup(path);
 	return 0;
+}
+
+/* A mount beside the project is what is wanted; told with its command. */
+static int fail_none(struct cli *cli, const char *project, const char *inside)
+{
+	auto_free char *mend =
+		mend_with("mkdir -p %s-mnt && ryefs %s %s-mnt", project, project, project);
+
+	if (!inside)
+		return cli_complain(cli, CLI_NOT_FOUND, mend, "%s is not mounted", project);
+	return cli_complain(
+		cli, CLI_USAGE, mend,
+		"%s lies in the project: a mount that ended there would end every shell of "
+		"a sandboxed agent; one outside of %s is wanted",
+		inside, project);
 }
 
 /* The mountpoint: the one that was named, or the only one of the project; to free, NULL: told. */
 static char *find_mount(struct cli *cli, const char *project, int *ret_status)
 {
-	struct link_search search = { project, NULL, 0 };
+	struct link_search search = { project, NULL, 0, 0 };
 	auto_free char *source = NULL, *below = NULL, *mend = NULL;
 	const char *word = cli->argc ? cli->argv[0] : NULL;
 
@@ -76,29 +102,20 @@ static char *find_mount(struct cli *cli, const char *project, int *ret_status)
 	mounts_each(link_on_mount, &search);
 	if (search.n == 1)
 		return search.found;
+	if (search.n && search.found) {
+		mend = mend_with("ryefs link %s", search.found);
+		*ret_status = cli_complain(cli, CLI_USAGE, mend,
+					   "%s is mounted more than once: which mount?", project);
+	} else {
+		*ret_status = fail_none(cli, project, search.inside ? "its mount" : NULL);
+	}
 	free(search.found);
-	mend = search.n ?
-		       mend_with("ryefs list") :
-		       mend_with("mkdir -p %s/mnt && ryefs %s %s/mnt", project, project, project);
-	*ret_status = cli_complain(cli, CLI_NOT_FOUND, mend,
-				   search.n ? "%s is mounted more than once: which mount?" :
-					      "%s is not mounted",
-				   project);
 	return NULL;
 }
 
-/* A sandbox that binds the work tree with a dead mount in it does not start. */
 static int check_outside(struct cli *cli, const char *project, const char *mount)
 {
-	size_t n = strlen(project);
-
-	if (strncmp(mount, project, n) != 0 || (mount[n] && mount[n] != '/'))
-		return CLI_OK;
-	return cli_complain(
-		cli, CLI_USAGE, NULL,
-		"%s lies in the project: a mount that ended there would end every shell of "
-		"a sandboxed agent; mount it outside of %s",
-		mount, project);
+	return lies_inside(project, mount) ? fail_none(cli, project, mount) : CLI_OK;
 }
 
 /* ---- the links ---- */

@@ -14,6 +14,11 @@
 	"REF is an ID, KIND:ID as in tool:rye/bash/bash, a pattern as in 'tool:my/*', or a\n" \
 	"path: of the source, or of anything of the item's in a mount.\n"
 
+/* For verbs that want one. */
+#define ONE_REF                                                                             \
+	"REF is an ID, KIND:ID as in tool:rye/bash/bash, or a path: of the source, or of\n" \
+	"anything of the item's in a mount.\n"
+
 static const struct cli_verb verbs[] = {
 	{ .name = "complete",
 	  .usage = "[WORD]",
@@ -49,7 +54,7 @@ static const struct cli_verb verbs[] = {
 	{ .name = "edit",
 	  .usage = "REF",
 	  .help = "change an item in your editor, and sign it",
-	  .more = REFS
+	  .more = ONE_REF
 	  "The editor ($VISUAL, $EDITOR) has a copy. What it saves is checked as sign checks\n"
 	  "it, what changed is shown, and you are asked: until your yes the item is as it was.\n"
 	  "What does not pass goes back to the editor. Without a terminal --yes is that yes.",
@@ -126,9 +131,9 @@ static const struct cli_verb verbs[] = {
 	{ .name = "log",
 	  .usage = "REF",
 	  .help = "show which key has signed an item, and when",
-	  .more = REFS
-	  "Where git has the file, of each commit that changed it, under the names that it had;\n"
-	  "else of the file as it is. A commit's author is what git says, a key what was verified.",
+	  .more = ONE_REF
+	  "Where git has the file, of each commit that changed it, under the names that it had\n"
+	  "(a skill: from its last move on); else of the file as it is. A commit's author is what git says, a key what was verified.",
 	  .examples = "ryefs log sample/house-rules",
 	  .min = 1,
 	  .max = 1,
@@ -170,7 +175,7 @@ static const struct cli_verb verbs[] = {
 	{ .name = "mv",
 	  .usage = "OLD NEW",
 	  .help = "give an item another id, signed there",
-	  .more = REFS
+	  .more = ONE_REF
 	  "NEW is an id, or a directory with a slash behind it. The fields that say where the item\n"
 	  "lies are written anew. What lies at NEW stays; an item that does not verify is not\n"
 	  "moved. Which items name the old id is told. Killed half-way, the same call goes on.",
@@ -239,7 +244,7 @@ static const struct cli_verb verbs[] = {
 	{ .name = "rm",
 	  .usage = "REF",
 	  .help = "take an item away, and say which others name it",
-	  .more = REFS "You are asked; without a terminal --yes is that yes.",
+	  .more = ONE_REF "You are asked; without a terminal --yes is that yes.",
 	  .examples = "ryefs rm sample/house-rules --dry-run",
 	  .min = 1,
 	  .max = 1,
