@@ -72,9 +72,8 @@ static int away_go(struct away *away, struct away_end *ret, struct rye_err *err)
  */
 bool away_is_cut(const struct away *away, const struct rye_err *err)
 {
-	return away->accepted &&
-	       (err->code == RYE_UNREACHABLE || err->code == RYE_TIMEOUT ||
-		err->code == RYE_BUSY || (away->faulted && err->code == RYE_IO));
+	return away->accepted && (err->code == RYE_UNREACHABLE || err->code == RYE_TIMEOUT ||
+				  err->code == RYE_BUSY || (away->faulted && err->code == RYE_IO));
 }
 
 /* False: it is to end. What is said meanwhile is answered. */
@@ -152,6 +151,8 @@ void away_run(const struct away_ask *ask, struct away_end *ret)
 	*ret = (struct away_end){ .status = "" };
 	if (away_carry_out(&away, ret, &err)) {
 		away.open = away.accepted;
+		if (*away.remote.name)
+			away_tell(&away, away.open ? "is no longer followed" : "was not sent it");
 		if (away.open)
 			remote_lost_note(away.items, away.remote.name, &away.order, NULL);
 		away_failed(&away, &err, ret);

@@ -94,6 +94,8 @@ static int wire_story(void *arg, struct rye_span bytes, struct rye_err *err)
 	struct away *away = arg;
 	int r = io_write_all(away->transcript, bytes.ptr, bytes.len);
 
+	if (!away->story && !away->live)
+		away_tell(away, "running");
 	if (r < 0)
 		return rye_fail_sys(err, -r, "transcript.jsonl");
 	away->story += (int64_t)bytes.len;

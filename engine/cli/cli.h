@@ -55,7 +55,7 @@ struct cli_opts {
 	bool all, async, dry_run, force, forget, fork, output, sample, take, text, trace, yes, ask;
 	bool again, aliases, allow_sign, check, deps, each, frozen, hooks, http, no_prompts,
 		no_resources, read_only;
-	bool run, running, sarif, stdio, vscode;
+	bool run, running, sarif, stdio, vscode, work;
 	const char *as, *client, *color, *dir, *editor, *expect, *from, *lang, *limit, *of, *older,
 		*owner, *port;
 	const char *scope, *signer, *since, *socket, *space, *target, *to, *token;

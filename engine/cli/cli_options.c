@@ -87,6 +87,7 @@ static const struct flag flags[] = {
 	{ "trace", 0, " execute ", AT(trace), NULL, "tell on stderr what was resolved, and how" },
 	{ "with-deps", 0, " skill ", AT(deps), NULL, "add: with node_modules" },
 	{ "vscode", 0, " init ", AT(vscode), NULL, "settings of VS Code: what it checks YAML by" },
+	{ "work", 0, " node ", AT(work), NULL, "be a worker more, until it is ended" },
 	{ "yes", 'y', " edit mcp remote rm skill threads trust ", AT(yes), NULL, "do not ask" },
 	{ "http", 0, " mcp node ", AT(http), NULL, "listen on this machine's own addresses" },
 	{ "port", 0, " mcp node ", AT(port), "N",

@@ -193,6 +193,43 @@ static int settings_try(const json_t *doc, struct rye_err *err)
 	return r || !*store ? r : store_try(store, err);
 }
 
+/* Accounts of runs go through each directory above it; the node's own lets them (worker_shut). */
+static int is_passed(const char *path, const char *uids, struct rye_err *err)
+{
+	auto_free char *above = strdup(path);
+	char *slash;
+	struct stat st;
+
+	while (above && (slash = strrchr(above, '/')) && slash > above) {
+		*slash = '\0';
+		if (stat(above, &st) == 0 && !(st.st_mode & S_IXOTH))
+			return rye_fail(
+				err, RYE_INVALID,
+				"uids: accounts of runs cannot pass through %s (mode %03o): "
+				"the node wants a directory that all may pass to; " MEND_WITH
+				"ryefs node init /srv/ryefs-node uids=%s",
+				above, (unsigned)st.st_mode & 0777, uids);
+	}
+	return 0;
+}
+
+int node_settings_check(const char *path, const json_t *set, struct rye_err *err)
+{
+	auto_json json_t *doc = json_object();
+	const char *name, *uids;
+	json_t *value;
+	int r = 0;
+
+	json_object_foreach((json_t *)set, name, value) {
+		if (!r)
+			r = settings_set(doc, name, json_string_value(value), err);
+	}
+	uids = json_str(doc, "uids");
+	if (!r && *uids)
+		r = is_passed(path, uids, err);
+	return r ? r : settings_try(doc, err);
+}
+
 /* What it says now, as text. */
 static void settings_said(const struct node_dir *node, json_t *doc)
 {

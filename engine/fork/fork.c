@@ -195,6 +195,19 @@ static int fork_await_last(struct threads *threads, const char *id,
 	}
 }
 
+/* A tool that is run elsewhere is a run as any other: it ends with its caller. */
+static void fork_cancel(struct threads *threads, const struct fork_ask *ask, const char *id,
+			struct rye_err *err)
+{
+	struct rye_err why = { 0 };
+	const char *name;
+
+	if (!ask->remote || rye_kind_has(id_split(ask->ref, &name), RYE_KIND_FORKS) ||
+	    threads_ctl(threads, id, SPAN("cancel"), &why))
+		return;
+	rye_fail(err, RYE_INTERRUPTED, "Run was cancelled: %s is told", ask->remote);
+}
+
 int fork_await(struct threads *threads, const struct fork_ask *ask, json_t *reply,
 	       struct rye_err *err)
 {
@@ -209,6 +222,8 @@ int fork_await(struct threads *threads, const struct fork_ask *ask, json_t *repl
 	fork_live_open(threads, id, &live);
 	patience.also = live.notice;
 	r = fork_await_last(threads, id, &patience, err);
+	if (r == -(int)RYE_INTERRUPTED)
+		fork_cancel(threads, ask, id, err);
 	if (live.notice >= 0)
 		fork_live_read(&live);
 	return r ? r : fork_result(threads, id, reply, err);

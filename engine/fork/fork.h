@@ -64,7 +64,8 @@ struct fork_ask {
 };
 /*
  * Starts a thread; unless async, waits for its end. *ret: the members of a reply, also after a
- * failure when a thread has begun (else NULL). RYE_INTERRUPTED: it goes on.
+ * failure when a thread has begun (else NULL). RYE_INTERRUPTED: it goes on, but for a
+ * tool's elsewhere, which is told to end.
  */
 int fork_start(struct threads *threads, const struct fork_ask *ask, json_t **ret,
 	       struct rye_err *err);

@@ -68,7 +68,7 @@ static void put_about(struct rye_buf *out, const struct rye_skill *skill, const 
 	size_t n = 0;
 
 	buf_adds(&text, *about ? about : *title ? title : skill->id);
-	/* who wrote it ended a sentence, or did not */
+	/* the item's author ended a sentence, or did not */
 	if (json_object_size(inputs) && text.len && !strchr(".!?:;", text.data[text.len - 1]))
 		buf_addc(&text, '.');
 	json_object_foreach((json_t *)inputs, key, value)

@@ -131,8 +131,8 @@ static int check_head(const struct push *push, struct rye_err *err)
 	if (!push->head.number || push->last || push->force)
 		return 0;
 	return rye_fail(err, RYE_STALE,
-			"%s on %s was pushed by %s from elsewhere (number %lld)\n" MEND_WITH
-			"ryefs remote push --force %s",
+			"%s on %s was pushed by %s from elsewhere, another directory or name of "
+			"it (number %lld)\n" MEND_WITH "ryefs remote push --force %s",
 			push->remote->project, push->remote->name, push->head.by,
 			(long long)push->head.number, push->remote->name);
 }

@@ -13,7 +13,6 @@
 #include "core/enter.h"
 #include "core/page.h"
 #include "core/reply.h"
-#include "scope.h"
 #include "str.h"
 #include "views/views_inner.h"
 

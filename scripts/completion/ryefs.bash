@@ -104,7 +104,7 @@ _ryefs() {
       link) shared+=" --client --each" ;;
       mv) shared+=" --dry-run --space" ;;
       new) shared+=" --dry-run --lang --space" ;;
-      node) shared+=" --as --dir --dry-run --owner --stdio --http --port" ;;
+      node) shared+=" --as --dir --dry-run --owner --stdio --http --port --work" ;;
       rm) shared+=" --dry-run --space --yes" ;;
       remote) shared+=" --again --dry-run --force --yes" ;;
       search) shared+=" --limit" ;;

@@ -34,7 +34,7 @@ like 'a node is made' "$(rye node init "$NODE")" "^made node [0-9a-f]{16} in $NO
 like 'once' "$(rye node init "$NODE")" "^node [0-9a-f]{16} in $NODE"
 is 'its directory is its owner'"'"'s alone' "$(stat -c %a "$NODE" "$NODE/keys" | tr '\n' ' ')" '700 700 '
 status 'a remote is pinned after a yes alone' 5 "$RYEFS" remote add gpu "$URL" demo
-like 'which says how' "$(<"$T/said")" 'mend with: ryefs remote add --yes gpu'
+like 'which says how' "$(<"$T/said")" 'mend with: ryefs remote --yes add gpu'
 not_ok 'nothing was pinned' test -e "$U/.ai/config/remotes/gpu.toml"
 like 'pinned, and not known there yet' "$(rye remote add --yes gpu "$URL" demo)" \
   "gpu does not know your key $FP; its owner says: ryefs node admit --dir $NODE $FP"

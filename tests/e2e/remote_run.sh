@@ -186,6 +186,14 @@ like 'it is running there' "$(<"$M/state/threads/$id/remote")" '^node running, h
 echo cancel >"$M/state/threads/$id/ctl"
 is 'it is cancelled there' "$(<"$M/state/threads/$id/wait")" cancelled
 is 'and was begun once' "$(<"$P/.ai/state/threads/$id/changes/longs")" begun
+# --- ^C ends a run there as it ends one here ---
+beside called "$RYEFS" execute --project "$P" --user "$U" --system "$S" -q tool:long --target remote:node
+begun() { id=$(ls -t "$P/.ai/state/threads" | grep -- -....-....-....- | head -n 1) && [ "$(grep -c begun "$P/.ai/state/threads/$id/live")" = 1 ]; }
+ok 'a call that waits' until_true begun
+kill -INT "$BESIDE"
+is '^C is told there' "$(<"$M/state/threads/$id/wait")" cancelled
+ok 'and ends the call' until_true eval '! kill -0 "$BESIDE" 2>/dev/null'
+like 'which says so' "$(<"$T/called.log")" 'Run was cancelled: node is told'
 
 # --- push and ctl of a mount; nothing but a write connects ---
 is 'push says what was sent' "$(converse "$M/remotes/node/push" | jq -c '[.status,.remote,.project,(.manifest|length),(.files>3),.new_blobs,[.refused[].path]]')" \

@@ -32,6 +32,9 @@ at() { (cd "$1" && USER_SPACE=$2 && export USER_SPACE && shift 2 && rye "$@"); }
 for bad in 0-10 5 100000-1 100000-x; do
   like "no range: $bad" "$(rye node init "$NODE" "uids=$bad")" 'wanted is a range of accounts that no person has'
 done
+mkdir -m 700 "$T/shut"
+like 'a place that accounts cannot pass to' "$(rye node init "$T/shut/node" uids=100000-100001)" "cannot pass through $T/shut [(]mode 700[)]"
+is 'what is refused makes no node' "$(ls -A "$T/shut" && [ ! -e "$NODE" ])" ''
 like 'a range' "$(rye node init "$NODE" uids=100000-100001)" "$NODE"
 side demo "$P" "$U"
 side other "$T/theirs" "$T/second"

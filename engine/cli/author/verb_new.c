@@ -30,7 +30,7 @@ struct new_wish {
 /* ---- what is wanted ---- */
 
 /* A line from the terminal, without blanks around it. False: nothing was typed, or there is none. */
-/* Whoever mistypes what is asked is asked again, so often. */
+/* What is mistyped at a question is asked for again, so often. */
 #define ASKED_AGAIN 3
 
 static bool new_ask(struct new_wish *wish, const char *prompt, char *ret, size_t size)
@@ -89,7 +89,7 @@ static int new_read_kind(struct new_wish *wish)
 	else if (!kinds || asprintf(&prompt, "kind (%s)", kinds) < 0 ||
 		 !new_ask(wish, prompt, wish->kind, sizeof(wish->kind)))
 		return new_no_kind(cli, NULL);
-	/* who is asked may mistype it */
+	/* an answer may be mistyped */
 	for (int i = 0; !word && i < ASKED_AGAIN && !skeleton_find(wish->kind, NULL); i++) {
 		new_no_kind(cli, wish->kind);
 		if (!new_ask(wish, prompt, wish->kind, sizeof(wish->kind)))

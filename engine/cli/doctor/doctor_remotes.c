@@ -28,6 +28,8 @@ static void check_remote(struct findings *findings, const char *name)
 		return;
 	}
 	mend = told_split(err.msg, &what);
+	if (!mend && err.code == RYE_KEY_CHANGED)
+		mend = mend_with("ryefs remote add --again %s", name);
 	finding_add(findings, FINDING_REMARK, about, mend, "%s", what ? what : err.msg);
 }
 

@@ -19,6 +19,7 @@ void models_check(struct findings *findings)
 		return;
 	}
 	mend = told_split(err.msg, &what);
-	finding_add(findings, FINDING_REMARK, "model", mend ? mend : "ryefs edit config:agent/agent",
+	finding_add(findings, FINDING_REMARK, "model",
+		    mend ? mend : "ryefs edit config:agent/agent",
 		    "no directive can be given to a model: %s", what ? what : err.msg);
 }

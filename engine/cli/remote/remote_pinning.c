@@ -71,7 +71,7 @@ static int ask_to_connect(struct adding *adding)
 		return CLI_OK;
 	if (asprintf(&text, "%s is at %s. Connect?", adding->name, adding->url) < 0)
 		return CLI_FAILED;
-	mend = mend_with("ryefs remote add --yes %s", adding->name);
+	mend = cli_retyped(adding->cli, "remote --yes", NULL, NULL);
 	question.text = text;
 	question.mend = mend;
 	return cli_asks(adding->cli, &question);
@@ -85,7 +85,7 @@ static int ask_to_pin(struct adding *adding, const struct card *card)
 	if (asprintf(&text, "%s shows key %s, made %s. Pin it?", adding->name, card->sign.fp,
 		     card->made) < 0)
 		return CLI_FAILED;
-	mend = mend_with("ryefs remote add --yes %s %s", adding->name, adding->url);
+	mend = cli_retyped(adding->cli, "remote --yes", NULL, NULL);
 	question.text = text;
 	question.mend = mend;
 	return cli_asks(adding->cli, &question);
@@ -95,6 +95,14 @@ static int ask_to_pin(struct adding *adding, const struct card *card)
 static bool is_pinned(const struct adding *adding, struct pin *ret)
 {
 	return !pin_load(adding->env, adding->name, ret, NULL) && !strcmp(ret->url, adding->url);
+}
+
+/* Nothing was written: the same call is what is to be made again. */
+static int fail_to_reach(struct cli *cli, const struct rye_err *err)
+{
+	auto_free char *mend = cli_retyped(cli, "remote", NULL, NULL);
+
+	return cli_complain(cli, CLI_FAILED, mend, "%s", err->msg);
 }
 
 static int pin_it(struct adding *adding)
@@ -107,7 +115,8 @@ static int pin_it(struct adding *adding)
 	if (status != CLI_OK)
 		return status;
 	if (remote_card(adding->name, adding->url, &card, &err))
-		return cli_fail(cli, &err, NULL);
+		return err.code == RYE_UNREACHABLE ? fail_to_reach(cli, &err) :
+						     cli_fail(cli, &err, NULL);
 	status = ask_to_pin(adding, &card);
 	if (status != CLI_OK)
 		return status;

@@ -59,6 +59,16 @@ static int pushing_word(struct cli *cli, pushing_fn ask, pushing_put_fn put)
 	return CLI_OK;
 }
 
+/* A file's name may have a line's end in it, and would be a line of its own. */
+static char *one_line(const char *text)
+{
+	char *line = strdup(text);
+
+	for (char *p = line; p && *p; p++)
+		*p = *p == '\n' ? '?' : *p;
+	return line;
+}
+
 static void put_push(struct cli *cli, const struct pushing *pushing, json_t *doc)
 {
 	const json_t *refused = json_object_get(doc, "refused");
@@ -66,8 +76,12 @@ static void put_push(struct cli *cli, const struct pushing *pushing, json_t *doc
 	size_t i;
 
 	(void)pushing;
-	json_array_foreach((json_t *)refused, i, row)
-		cli_note(cli, "not sent: %s: %s", json_str(row, "path"), json_str(row, "reason"));
+	json_array_foreach((json_t *)refused, i, row) {
+		auto_free char *path = one_line(json_str(row, "path"));
+		auto_free char *why = one_line(json_str(row, "reason"));
+
+		cli_note(cli, "not sent: %s: %s", path ? path : "", why ? why : "");
+	}
 	printf("%s: %lld file%s, %lld new, %.2f MB sent; %s is at number %lld, %.12s\n",
 	       json_str(doc, "remote"), (long long)json_int(doc, "files", 0),
 	       PLURAL(json_int(doc, "files", 0)), (long long)json_int(doc, "new_blobs", 0),

@@ -9,6 +9,7 @@
 
 #include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 char *node_where(struct cli *cli, const char *named)
 {
@@ -78,8 +79,14 @@ int node_init_word(struct cli *cli)
 
 	if (!path)
 		return CLI_FAILED;
-	if (node_init(path, fp, &is_new, &err) || settings_say(path, set, &err))
+	if (node_settings_check(path, set, &err) || node_init(path, fp, &is_new, &err) ||
+	    settings_say(path, set, &err))
 		return cli_fail(cli, &err, NULL);
+	if (is_new && geteuid() == 0 && !json_object_get(set, "uids"))
+		cli_note(cli,
+			 "runs here will be root's; an account for each key: ryefs node init %s "
+			 "uids=100000-100999",
+			 path);
 	real = realpath(path, NULL);
 	doc = json_pack("{s:s, s:s, s:s, s:b}", "status", "success", "node", fp, "dir",
 			real ? real : path, "new", is_new);
@@ -88,6 +95,19 @@ int node_init_word(struct cli *cli)
 	else
 		printf("%s %s in %s\n", is_new ? "made node" : "node", fp, real ? real : path);
 	return CLI_OK;
+}
+
+/* A worker, until it is ended. */
+static int node_work(struct cli *cli)
+{
+	auto_free char *path = node_where(cli, cli->argc ? cli->argv[0] : NULL);
+	struct rye_err err = { 0 };
+
+	if (cli->argc > 1)
+		return cli_misuse(cli, "wanted: ryefs node --work [DIR]");
+	if (!path)
+		return CLI_FAILED;
+	return rye_worker(path, 0, &err) ? cli_fail(cli, &err, NULL) : CLI_OK;
 }
 
 int verb_node(struct cli *cli)
@@ -106,6 +126,10 @@ int verb_node(struct cli *cli)
 		return cli_misuse(cli, "wanted: ryefs node --http [DIR]");
 	if (cli->opt.port && (cli->opt.stdio || !cli->opt.http))
 		return cli_misuse(cli, "--port belongs to --http");
+	if (cli->opt.stdio + cli->opt.http + cli->opt.work > 1)
+		return cli_misuse(cli, "--stdio, --http and --work are one or the other");
+	if (cli->opt.work)
+		return node_work(cli);
 	if (cli->opt.stdio)
 		return node_stdio(cli);
 	if (cli->opt.http)
@@ -113,6 +137,6 @@ int verb_node(struct cli *cli)
 	if (!cli->argc)
 		return cli_complain(
 			cli, CLI_USAGE, "ryefs node --help",
-			"wanted is init, admit, list, remove or gc, or --stdio or --http");
+			"wanted is init, admit, list, remove or gc, or --stdio, --http or --work");
 	return cli_words(cli, words, ARRAY_SIZE(words));
 }

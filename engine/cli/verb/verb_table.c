@@ -133,7 +133,8 @@ static const struct cli_verb verbs[] = {
 	  .help = "show which key has signed an item, and when",
 	  .more = ONE_REF
 	  "Where git has the file, of each commit that changed it, under the names that it had\n"
-	  "(a skill: from its last move on); else of the file as it is. A commit's author is what git says, a key what was verified.",
+	  "(a skill: from its last move on); else of the file as it is. A commit's author is what\n"
+	  "git says, a key what was verified.",
 	  .examples = "ryefs log sample/house-rules",
 	  .min = 1,
 	  .max = 1,
@@ -200,12 +201,13 @@ static const struct cli_verb verbs[] = {
 	  .run = verb_new },
 	{ .name = "node",
 	  .usage = "init [DIR] [NAME=VALUE...] | admit KEY [NAME=VALUE...] | list |\n"
-		   "       remove FINGERPRINT | gc [DIR] | --stdio [DIR] | --http [DIR]",
+		   "       remove FINGERPRINT | gc [DIR] | --stdio | --http | --work [DIR]",
 	  .help = "let other machines' runs come here: a directory, its keys, who may",
 	  .more = "It needs no root and no port: ssh starts ryefs node --stdio; --http is for a proxy that\n"
 		  "speaks TLS. KEY: a fingerprint that has asked, or a file. NAME: allow, signers, env, jobs,\n"
-		  "queued, bytes, push, seconds, spend_month, expires; of init board, store, labels, keep_new,\n"
-		  "keep_gone, keep_runs. gc frees what nothing needs. It lies in ~/.local/share/ryefs/node.",
+		  "queued, bytes, push, seconds, spend_month, expires; of init board, store, labels, uids,\n"
+		  "keep_new, keep_gone, keep_runs. --work is a worker more. gc frees what nothing needs.\n"
+		  "It lies in ~/.local/share/ryefs/node.",
 	  .examples = "ryefs node init",
 	  .max = -1,
 	  .seek = "ryefs node list",
@@ -228,7 +230,8 @@ static const struct cli_verb verbs[] = {
 	  .max = 1,
 	  .run = verb_reload },
 	{ .name = "remote",
-	  .usage = "[list] | add NAME [URL [PROJECT]] | status [NAME] | push|gc|rm NAME",
+	  .usage = "[list] | add NAME [URL [PROJECT]] | status [NAME] |\n"
+		   "       push|diff|gc|rm NAME | pull NAME ID",
 	  .help = "other machines that runs may go to: see, pin, ask and forget them",
 	  .more = "add shows the key that answers at URL, asks, and pins it in your user space; a NAME\n"
 		  "that is not configured is written to your remotes/remotes. URL is\n"
@@ -315,9 +318,9 @@ static const struct cli_verb verbs[] = {
 	  .usage = "[list | prune --older TIME | VERB ID [WORD...]]",
 	  .help = "runs that go on by themselves: see, await, end and forget them",
 	  .more = "VERB is show, tail, wait, tree, cost, cancel, kill or delete; of a model's thread also\n"
-		  "say TEXT, limit NAME=VALUE, handoff, verify and, when it has ended, resume TEXT. One that\n"
-		  "was lost elsewhere is let go by forget. tree and cost without ID are of all threads.\n"
-		  "ID may be its beginning, or @last.\n"
+		  "say TEXT, limit NAME=VALUE, handoff, verify and, when it has ended, resume TEXT. Of a run\n"
+		  "elsewhere apply takes over what it changed, and forget lets go of a lost one. tree and\n"
+		  "cost without ID are of all threads. ID may be its beginning, or @last.\n"
 		  "wait prints the final status; its exit status is 0 for \"completed\".",
 	  .examples = "ryefs threads list --running\n"
 		      "ryefs threads prune --older 30d --yes",
