@@ -124,7 +124,8 @@ static void lint_required(struct lint *lint, const json_t *schema, const json_t 
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(other); i++)
-		if (json_object_get(schema, other[i]))
+		if (json_object_get(schema, other[i]) &&
+		    !json_is_false(json_object_get(schema, other[i])))
 			return;
 	if (lint->path.len || !json_is_object(properties))
 		return;

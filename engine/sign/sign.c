@@ -182,13 +182,17 @@ static int sign_parse(struct sign_job *job, json_t **reply, struct rye_err *err)
 }
 
 /* All of them, so that one look into an editor is enough. */
-static void fail_issues(const json_t *issues, struct rye_err *err)
+static void fail_issues(const struct sign_job *job, struct rye_err *err)
 {
+	const struct rye_span file = { job->lf->data, job->lf->len };
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
+	const json_t *issue;
+	size_t i;
 
-	for (size_t i = 0; i < json_array_size(issues); i++)
-		buf_addf(&text, "%s%s", i ? "; " : "",
-			 json_string_value(json_array_get(issues, i)));
+	json_array_foreach(job->report.issues, i, issue) {
+		buf_adds(&text, i ? "; " : "");
+		sign_where(file, job->at.ext, json_string_value(issue), &text);
+	}
 	rye_fail(err, RYE_INVALID, "Validation failed: %.700s", text.data ? text.data : "");
 }
 
@@ -238,7 +242,7 @@ static int sign_check_text(struct sign_job *job, json_t **reply, struct rye_err 
 	json_object_set(*reply, "issues", job->report.issues);
 	json_sets(*reply, "path", job->item.abspath);
 	if (err && !strcmp(err->msg, "Validation failed"))
-		fail_issues(job->report.issues, err);
+		fail_issues(job, err);
 	return r;
 }
 

@@ -27,6 +27,11 @@ void sign_report_done(struct sign_report *report);
 
 /* item: kind, id, ext, body and meta are looked at; nothing of it is verified yet. */
 void sign_check(const struct parsed_item *item, struct sign_report *report);
+/*
+ * signwhere.c: adds the issue and, in brackets, the line of the file on which its field stands, or the word for a
+ * field that is missing.
+ */
+void sign_where(struct rye_span text, const char *ext, const char *issue, struct rye_buf *out);
 /* True when every issue is a missing field. */
 bool sign_only_missing(const struct sign_report *report);
 

@@ -7,8 +7,8 @@
 #include "sign/sign_inner.h"
 
 #include "base/io.h"
-#include "item/item.h"
 #include "bounds.h"
+#include "graph/graph.h"
 #include "near.h"
 #include "scope.h"
 #include "space/space.h"
@@ -322,8 +322,11 @@ static void meant_executor(const struct meant *m)
 	const char *executor = json_string_value(parsed_get(m->item, "executor_id"));
 	char id[RYE_ID_MAX];
 
+	if (!executor || !*executor)
+		return;
 	/* whether the bundle is here is not this file's question */
-	if (!executor || !*executor || !strncmp(executor, "rye/core/", strlen("rye/core/")))
+	if (!strncmp(executor, "rye/core/", strlen("rye/core/")) &&
+	    !meant_item_here(m, RYE_TOOL, "rye/core/primitives/execute"))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		if (snprintf(id, sizeof(id), "%s%s", places[i], executor) >= (int)sizeof(id) ||
@@ -367,6 +370,47 @@ static bool action_capability(const json_t *action, char ret[RYE_ID_MAX + 64])
 	return true;
 }
 
+/* "node 'a': next: …" is told with the line of that node. */
+static size_t fault_line(const struct meant *m, const char *fault)
+{
+	char text[NAME_SHOWN + 4] = "config:";
+	const char *name = strncmp(fault, "node '", 6) ? NULL : fault + 6;
+	const char *end = name ? strchr(name, '\'') : NULL;
+
+	if (end && end - name <= NAME_SHOWN)
+		snprintf(text, sizeof(text), "%.*s:", (int)(end - name), name);
+	return meant_line(m, text);
+}
+
+static void tell_graph(const struct meant *m, const json_t *from, json_t *to)
+{
+	/* what is refused gets no lines of a signature */
+	size_t added = to == m->warnings ? 0 : m->added, i;
+	const json_t *fault;
+
+	json_array_foreach(from, i, fault) {
+		const char *text = json_string_value(fault);
+
+		/* hooks are signhook.c's */
+		if (strncmp(text, "hook ", 5) != 0)
+			sign_tell(to, "line %zu: %s", fault_line(m, text) - added, text);
+	}
+}
+
+/* What the graph itself has to say, which would not be walked. */
+static void meant_walk(const struct meant *m)
+{
+	const struct graph_source source = { .id = m->item->id,
+					     .config = parsed_get(m->item, "config"),
+					     .permissions = parsed_get(m->item, "permissions"),
+					     .env_requires = parsed_get(m->item, "env_requires") };
+	auto_json json_t *faults = json_array(), *warnings = json_array();
+
+	graph_free(graph_read(&source, faults, warnings));
+	tell_graph(m, faults, m->faults);
+	tell_graph(m, warnings, m->warnings);
+}
+
 /* A node whose call no permission covers fails whenever it is reached. */
 static void meant_graph(const struct meant *m)
 {
@@ -377,6 +421,7 @@ static void meant_graph(const struct meant *m)
 
 	if (!type || strcmp(type, "graph"))
 		return;
+	meant_walk(m);
 	json_object_foreach((json_t *)nodes, name, node) {
 		char capability[RYE_ID_MAX + 64], text[NAME_SHOWN + 4];
 

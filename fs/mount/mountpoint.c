@@ -292,12 +292,17 @@ static void mend_mount(struct rye_buf *ret, const char *project, const char *mou
 static int source_is_mount(const struct options *opt, struct rye_err *err)
 {
 	struct mount_above above = { .path = opt->source };
+	auto_free char *point = NULL;
 	auto_buf struct rye_buf mend = RYE_BUF_INIT;
 
 	(void)mountinfo_each(look_above, &above);
 	if (!above.ours)
 		return 0;
-	mend_mount(&mend, above.source, opt->mountpoint);
+	point = realpath(opt->mountpoint, NULL);
+	if (point && lies_in(above.source, point))
+		buf_adds(&mend, "ryefs umount "), buf_shell(&mend, above.point);
+	else
+		mend_mount(&mend, above.source, opt->mountpoint);
 	return rye_fail(
 		err, RYE_INVALID,
 		"no project at %s: %s is a ryefs mount of %s; the project itself is wanted\n" MEND_WITH
