@@ -16,6 +16,8 @@
 #include "thread/thread.h"
 #include "trust/trust.h"
 
+#include <stdatomic.h>
+
 /*
  * verdict_cache.c: items by what the index says of them, and what it remembers of their verification.
  *
@@ -118,7 +120,7 @@ struct rye {
 	pthread_mutex_t build;
 	_Atomic bool built; /* the index is filled */
 	size_t search_texts; /* RYE_SEARCH_TEXTS; tests do with less */
-	bool cleaned; /* what killed processes have left was looked for; of the polling thread */
+	_Atomic bool cleaned; /* what killed processes have left is, or was, looked for */
 	_Atomic int64_t searched_ms; /* the last search; 0: none since documents were dropped */
 	pthread_mutex_t lock; /* of what follows */
 	rye_change_fn change;

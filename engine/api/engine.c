@@ -145,9 +145,9 @@ static void poll_keys(void *arg)
 	struct index_changes changes = { 0 };
 
 	drop_idle_docs(rye);
-	if (!rye->opt.no_sign && !rye->cleaned)
+	/* on a slow disk the next look begins, on another thread, before this one has ended */
+	if (!rye->opt.no_sign && !atomic_exchange(&rye->cleaned, true))
 		rye_left(rye, true, NULL, NULL);
-	rye->cleaned = true;
 	index_poll(rye->index, &changes);
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
 		struct index_list list;

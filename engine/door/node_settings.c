@@ -193,8 +193,11 @@ static int settings_try(const json_t *doc, struct rye_err *err)
 	return r || !*store ? r : store_try(store, err);
 }
 
-/* Accounts of runs go through each directory above it; the node's own lets them (worker_shut). */
-static int is_passed(const char *path, const char *uids, struct rye_err *err)
+/*
+ * The directory above that accounts of runs cannot pass through, to free; NULL: none. The node's own lets them
+ * (worker_shut).
+ */
+static char *find_shut(const char *path)
 {
 	auto_free char *above = strdup(path);
 	char *slash;
@@ -203,14 +206,44 @@ static int is_passed(const char *path, const char *uids, struct rye_err *err)
 	while (above && (slash = strrchr(above, '/')) && slash > above) {
 		*slash = '\0';
 		if (stat(above, &st) == 0 && !(st.st_mode & S_IXOTH))
-			return rye_fail(
-				err, RYE_INVALID,
-				"uids: accounts of runs cannot pass through %s (mode %03o): "
-				"the node wants a directory that all may pass to; " MEND_WITH
-				"ryefs node init /srv/ryefs-node uids=%s",
-				above, (unsigned)st.st_mode & 0777, uids);
+			return steal(&above);
 	}
-	return 0;
+	return NULL;
+}
+
+static int is_passed(const char *path, const char *uids, struct rye_err *err)
+{
+	auto_free char *shut = find_shut(path);
+
+	return !shut ? 0 :
+		       rye_fail(err, RYE_INVALID,
+				"uids: accounts of runs cannot pass through %s: the node wants a "
+				"directory that all may pass to; " MEND_WITH
+				"ryefs node init /srv/ryefs-node uids=%s",
+				shut, uids);
+}
+
+/* In a container accounts may end early: user_namespaces(7). */
+static bool has_account(uid_t uid)
+{
+	auto_file FILE *in = fopen("/proc/self/uid_map", "re");
+	unsigned long first, outside, n;
+
+	while (in && fscanf(in, "%lu %lu %lu", &first, &outside, &n) == 3)
+		if (uid >= first && uid - first < n)
+			return true;
+	return false;
+}
+
+const char *node_uids_default(const char *path)
+{
+	static const char uids[] = "1879048192-1879058191";
+	auto_free char *shut = find_shut(path);
+	uid_t first, last;
+
+	return geteuid() == 0 && !shut && uids_read(uids, &first, &last) && has_account(last) ?
+		       uids :
+		       NULL;
 }
 
 int node_settings_check(const char *path, const json_t *set, struct rye_err *err)

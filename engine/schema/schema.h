@@ -38,6 +38,8 @@ void schema_message(const struct schema_report *report, const json_t *schema,
 json_t *schema_declared(const json_t *schema);
 /* What is wrong with a schema: unknown types, bad regexes, enum of wrong type. A new array. */
 json_t *schema_lint(const json_t *schema);
+/* A name that is required and no property, where nothing else in the schema may give it a meaning; or NULL. */
+const char *schema_unlisted(const json_t *schema);
 bool schema_type_known(const char *type);
 const char *schema_type_name(size_t n); /* NULL: there are no more */
 /* What schema_lint wants of a schema, as JSON Schema; self: where it will stand, "#/definitions/x". */

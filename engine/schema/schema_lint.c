@@ -104,37 +104,6 @@ static void lint_names(struct lint *lint, const json_t *schema)
 	}
 }
 
-/*
- * Of the parameters themselves, where no other than those listed are taken: what is required has to be one. Whatever
- * else may give names a meaning is left to its author.
- */
-static void lint_required(struct lint *lint, const json_t *schema, const json_t *names)
-{
-	static const char *const other[] = { "additionalProperties",
-					     "patternProperties",
-					     "allOf",
-					     "anyOf",
-					     "oneOf",
-					     "if",
-					     "$ref",
-					     "dependentSchemas",
-					     "propertyNames" };
-	const json_t *properties = json_object_get(schema, "properties");
-	const json_t *name;
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(other); i++)
-		if (json_object_get(schema, other[i]) &&
-		    !json_is_false(json_object_get(schema, other[i])))
-			return;
-	if (lint->path.len || !json_is_object(properties))
-		return;
-	json_array_foreach(names, i, name)
-		if (json_is_string(name) && !json_object_get(properties, json_string_value(name)))
-			issue(lint, "required names '%.80s', which is no property",
-			      json_string_value(name));
-}
-
 static void lint_members(struct lint *lint, const json_t *schema);
 
 static void lint_schema(struct lint *lint, const json_t *schema)
@@ -160,7 +129,6 @@ static void lint_schema(struct lint *lint, const json_t *schema)
 		issue(lint, "multipleOf must be a number above 0");
 	if (names && !json_is_array(names))
 		issue(lint, "required must be a list of names");
-	lint_required(lint, schema, names);
 	lint_members(lint, schema);
 }
 
@@ -210,4 +178,29 @@ json_t *schema_lint(const json_t *schema)
 	regex_done(&lint.check.regex);
 	json_decref(lint.check.names);
 	return lint.issues;
+}
+
+const char *schema_unlisted(const json_t *schema)
+{
+	static const char *const other[] = { "additionalProperties",
+					     "patternProperties",
+					     "allOf",
+					     "anyOf",
+					     "oneOf",
+					     "if",
+					     "$ref",
+					     "dependentSchemas",
+					     "propertyNames" };
+	const json_t *properties = json_object_get(schema, "properties"), *name;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(other); i++)
+		if (json_object_get(schema, other[i]) &&
+		    !json_is_false(json_object_get(schema, other[i])))
+			return NULL;
+	json_array_foreach(json_object_get(schema, "required"), i, name)
+		if (json_is_string(name) && json_is_object(properties) &&
+		    !json_object_get(properties, json_string_value(name)))
+			return json_string_value(name);
+	return NULL;
 }

@@ -382,18 +382,17 @@ static size_t fault_line(const struct meant *m, const char *fault)
 	return meant_line(m, text);
 }
 
-static void tell_graph(const struct meant *m, const json_t *from, json_t *to)
+static void tell_graph(const struct meant *m, const json_t *from)
 {
-	/* what is refused gets no lines of a signature */
-	size_t added = to == m->warnings ? 0 : m->added, i;
 	const json_t *fault;
+	size_t i;
 
 	json_array_foreach(from, i, fault) {
 		const char *text = json_string_value(fault);
 
 		/* hooks are signhook.c's */
 		if (strncmp(text, "hook ", 5) != 0)
-			sign_tell(to, "line %zu: %s", fault_line(m, text) - added, text);
+			sign_tell(m->warnings, "line %zu: %s", fault_line(m, text), text);
 	}
 }
 
@@ -407,8 +406,8 @@ static void meant_walk(const struct meant *m)
 	auto_json json_t *faults = json_array(), *warnings = json_array();
 
 	graph_free(graph_read(&source, faults, warnings));
-	tell_graph(m, faults, m->faults);
-	tell_graph(m, warnings, m->warnings);
+	tell_graph(m, faults);
+	tell_graph(m, warnings);
 }
 
 /* A node whose call no permission covers fails whenever it is reached. */

@@ -200,12 +200,17 @@ void sign_check_tool(const struct parsed_item *item, struct sign_report *report)
 {
 	auto_json json_t *schema = parsed_schema(item);
 	const json_t *answer = parsed_get(item, "output_schema");
+	const char *unlisted = schema ? schema_unlisted(schema) : NULL;
 
 	check_executor(item, report);
 	check_tool_id(item, report);
 	check_requires(item, report);
 	tell_faults("", schema, report->issues);
 	check_actions(item, report);
+	if (unlisted)
+		sign_tell(report->warnings,
+			  "required names '%.80s', which is no parameter: no call could be made",
+			  unlisted);
 	/* it decides nothing but a warning, and another's server may have written it */
 	tell_faults("output_schema: ", json_is_object(answer) ? answer : NULL, report->warnings);
 	check_shebang(item, report);

@@ -67,6 +67,17 @@ static int settings_say(const char *path, const json_t *set, struct rye_err *err
 	return node ? node_settings_write(node, set, err) : r;
 }
 
+/* A root's new node runs nothing as root, unless that is said: `uids=`. */
+static void settings_uids(const char *path, json_t *set)
+{
+	auto_free char *card = NULL;
+	const char *uids = node_uids_default(path);
+
+	if (uids && !json_object_get(set, "uids") && asprintf(&card, "%s/card.json", path) >= 0 &&
+	    access(card, F_OK) < 0)
+		json_sets(set, "uids", uids);
+}
+
 int node_init_word(struct cli *cli)
 {
 	auto_json json_t *doc = NULL, *set = NULL;
@@ -79,14 +90,13 @@ int node_init_word(struct cli *cli)
 
 	if (!path)
 		return CLI_FAILED;
+	settings_uids(path, set);
 	if (node_settings_check(path, set, &err) || node_init(path, fp, &is_new, &err) ||
 	    settings_say(path, set, &err))
 		return cli_fail(cli, &err, NULL);
 	if (is_new && geteuid() == 0 && !json_object_get(set, "uids"))
-		cli_note(cli,
-			 "runs here will be root's; an account for each key: ryefs node init %s "
-			 "uids=100000-100999",
-			 path);
+		cli_note(cli, "runs here will be root's, since other accounts cannot pass to it; "
+			      "an account for each key has: ryefs node init /srv/ryefs-node");
 	real = realpath(path, NULL);
 	doc = json_pack("{s:s, s:s, s:s, s:b}", "status", "success", "node", fp, "dir",
 			real ? real : path, "new", is_new);

@@ -246,6 +246,23 @@ static void note_home(struct cli *cli)
 	}
 }
 
+#define EXCLUDE ".git/info/exclude"
+
+/* A colleague has no mount there: what is committed would lead nowhere. */
+static void note_git(const struct linking *linking)
+{
+	auto_blob struct rye_blob *text = NULL;
+
+	if (faccessat(linking->project, ".git/info", F_OK, 0))
+		return;
+	if (!io_read_at(linking->project, EXCLUDE, 1u << 20, &text) &&
+	    strstr(text->data, "/.agents/skills"))
+		return;
+	cli_note(linking->cli,
+		 "links lead to a mount of this machine; to keep them out of git: printf "
+		 "'/.claude/skills\\n/.agents/skills\\n' >> " EXCLUDE);
+}
+
 static bool is_for(const struct link_row *row, const char *client)
 {
 	auto_free char *word = NULL;
@@ -298,7 +315,9 @@ int verb_link(struct cli *cli)
 				    linking.project < 0 ? project : linking.view,
 				    strerrordesc_np(errno));
 	status = link_all(&linking);
-	if (status == CLI_OK)
-		note_home(cli);
-	return status;
+	if (status != CLI_OK)
+		return status;
+	note_home(cli);
+	note_git(&linking);
+	return CLI_OK;
 }

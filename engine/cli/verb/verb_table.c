@@ -203,11 +203,9 @@ static const struct cli_verb verbs[] = {
 	  .usage = "init [DIR] [NAME=VALUE...] | admit KEY [NAME=VALUE...] | list |\n"
 		   "       remove FINGERPRINT | gc [DIR] | --stdio | --http | --work [DIR]",
 	  .help = "let other machines' runs come here: a directory, its keys, who may",
-	  .more = "It needs no root and no port: ssh starts ryefs node --stdio; --http is for a proxy that\n"
-		  "speaks TLS. KEY: a fingerprint that has asked, or a file. NAME: allow, signers, env, jobs,\n"
-		  "queued, bytes, push, seconds, spend_month, expires; of init board, store, labels, uids,\n"
-		  "keep_new, keep_gone, keep_runs. --work is a worker more. gc frees what nothing needs.\n"
-		  "It lies in ~/.local/share/ryefs/node.",
+	  .more = "It wants no root and no port: ssh starts ryefs node --stdio; --http is for a proxy of TLS. KEY: a\n"
+		  "fingerprint that has asked, or a file. NAME: allow, signers, env, jobs, queued, bytes, push,\n"
+		  "seconds, spend_month, expires; of init board, store, labels, uids, keep_new, keep_gone, keep_runs.",
 	  .examples = "ryefs node init",
 	  .max = -1,
 	  .seek = "ryefs node list",
