@@ -35,6 +35,14 @@ done
 mkdir -m 700 "$T/shut"
 like 'a place that accounts cannot pass to' "$(rye node init "$T/shut/node" uids=100000-100001)" "cannot pass through $T/shut:"
 is 'what is refused makes no node' "$(ls -A "$T/shut" && [ ! -e "$NODE" ])" ''
+like 'where accounts cannot pass runs are root'"'"'s, which is told' "$(rye node init "$T/shut/own")" 'runs here will be root.s'
+mapped() { awk '1879058191 >= $1 && 1879058191 - $1 < $3 { found = 1 } END { exit !found }' /proc/self/uid_map; }
+if mapped; then
+  rye node init "$T/free" >/dev/null
+  like 'where they can, each has one by itself' "$(<"$T/free/node.toml")" 1879048192-1879058191
+  rye node init "$T/plain" uids= >/dev/null
+  is 'unless none is wanted' "$(grep -c uids "$T/plain/node.toml")" 0
+fi
 like 'a range' "$(rye node init "$NODE" uids=100000-100001)" "$NODE"
 side demo "$P" "$U"
 side other "$T/theirs" "$T/second"
