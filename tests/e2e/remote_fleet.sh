@@ -111,7 +111,7 @@ S3=$(head -n 1 "$T/s3.log")
 page() { # WHICH MACHINE: a block of it, typed by that machine's user
 	awk -v which="$1" '/^```/ { on = $0 == "```sh " which; next } on' "$SRC/../docs/remote.md" |
 		sed -e "s|postgresql://rye@db.lan/rye|${BOARD/dbname=postgres/dbname=fleet}|; s|https://s3.lan|$S3|" \
-			-e "s|KEY_ID SECRET|KEYID '$SECRET'|; s|scp -rpq first.lan:|cp -rp $T/first/|; s|^ryefs node-work.*||" > "$T/$1.sh"
+			-e "s|KEY_ID SECRET|KEYID '$SECRET'|; s|scp -rpq first.lan:|cp -rp $T/first/|; s|^ryefs node --work.*||" > "$T/$1.sh"
 	HOME=$2 PATH="$T/bin:$PATH" bash -e "$T/$1.sh" 2>&1
 }
 mkdir "$T/bin" "$T/first" "$T/second" && ln -s "$RYEFS" "$T/bin/ryefs"
