@@ -51,7 +51,10 @@ static int read_bucket(struct rye_span text, struct s3_place *ret, struct rye_er
 	while (prefix.len && prefix.ptr[prefix.len - 1] == '/')
 		prefix.len--;
 	if (bucket.len < 3 || !all_of(bucket, LOWER DIGITS ".-") || *bucket.ptr == '.')
-		return rye_fail(err, RYE_INVALID, "store s3: no bucket; " WANTED);
+		return rye_fail(
+			err, RYE_INVALID,
+			"store s3: '%.*s' is no bucket's name, of 3 characters at least; " WANTED,
+			(int)bucket.len, bucket.ptr);
 	if (!all_of(prefix, LOWER UPPER DIGITS "._-/") || span_starts(prefix, "/") ||
 	    span_find(prefix, 0, "//") >= 0 || span_find(prefix, 0, "..") >= 0)
 		return rye_fail(
@@ -245,7 +248,7 @@ int s3_keys_read(const struct s3_place *place, struct s3_keys *ret, struct rye_e
 	keys_env("AWS_SESSION_TOKEN", ret->token, sizeof(ret->token));
 	if (keys_check(ret, NULL))
 		return rye_fail(
-			err, RYE_NO_KEY,
+			err, RYE_INVALID,
 			"store s3://%s: there are no keys to it: name a file of mode 0600 by "
 			"credentials=FILE, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
 			place->bucket);
