@@ -107,7 +107,6 @@ static int session_begin(struct session *s, struct rye_err *err)
 	if (loops_start(front, &s->loops))
 		return session_fail(err, "the kernel does not speak FUSE with us");
 	if (first_open(front, err) == 0) {
-		/* the answer to INIT has been written by now */
 		if (s->handover && kept_can(front->opt, front))
 			watchdog_keep(s->watchdog, front);
 		session_follow(front);

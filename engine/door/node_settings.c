@@ -194,8 +194,8 @@ static int settings_try(const json_t *doc, struct rye_err *err)
 }
 
 /*
- * The directory above that accounts of runs cannot pass through, to free; NULL: none. The node's own lets them
- * (worker_shut).
+ * The directory above that accounts of runs cannot pass through, to free; NULL: none. One that is not there yet is made
+ * for its owner alone. The node's own lets them (worker_shut).
  */
 static char *find_shut(const char *path)
 {
@@ -205,7 +205,7 @@ static char *find_shut(const char *path)
 
 	while (above && (slash = strrchr(above, '/')) && slash > above) {
 		*slash = '\0';
-		if (stat(above, &st) == 0 && !(st.st_mode & S_IXOTH))
+		if (stat(above, &st) < 0 || !(st.st_mode & S_IXOTH))
 			return steal(&above);
 	}
 	return NULL;

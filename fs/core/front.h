@@ -131,7 +131,8 @@ struct front {
 	_Atomic bool
 		skills_told[2]; /* that skills/, that its folders, too, are listed anew is queued */
 	_Atomic bool inited;
-	_Atomic bool init_told; /* the answer to INIT has been written */
+	_Atomic bool init_told,
+		init_done; /* INIT is being answered; it was, and what that settles stands */
 	_Atomic uint64_t answers; /* on the connection of a daemon before this one (loop/device.c) */
 	_Atomic bool lookups_alone; /* and the kernel could not be told of parallel_lookups */
 };

@@ -18,6 +18,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/eventfd.h>
 
 /* FUSE_DEFAULT_MAX_PAGES_PER_REQ (fs/fuse/fuse_i.h), unless the answer to INIT says more */
 #define DEVICE_PAGES 32
@@ -163,11 +164,17 @@ static ssize_t device_writev(int fd, struct iovec *iov, int count, void *userdat
 		return n;
 	}
 	atomic_store(&front->init_told, true);
-	if (is_init(iov, count, &init))
-		return device_init(front, fd, iov[0].iov_base, &init);
-	if (front->parallel_lookups)
-		atomic_store(&front->lookups_alone, true);
-	return writev(fd, iov, count);
+	if (is_init(iov, count, &init)) {
+		n = device_init(front, fd, iov[0].iov_base, &init);
+	} else {
+		if (front->parallel_lookups)
+			atomic_store(&front->lookups_alone, true);
+		n = writev(fd, iov, count);
+	}
+	/* what INIT has settled may be looked at: wait_for_init */
+	atomic_store(&front->init_done, true);
+	eventfd_write(front->ready_fd, 1);
+	return n;
 }
 
 /* The first that is read is INIT. */

@@ -115,7 +115,7 @@ static bool mount_loops_start(void *arg, enum aside_thread what)
 
 static bool wait_for_init(struct loops *loops)
 {
-	while (!atomic_load(&loops->front->inited)) {
+	while (!atomic_load(&loops->front->inited) || !atomic_load(&loops->front->init_done)) {
 		eventfd_t n;
 
 		if (atomic_load(&loops->running) == 0)

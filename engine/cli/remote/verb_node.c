@@ -136,8 +136,8 @@ int verb_node(struct cli *cli)
 		return cli_misuse(cli, "wanted: ryefs node --http [DIR]");
 	if (cli->opt.port && (cli->opt.stdio || !cli->opt.http))
 		return cli_misuse(cli, "--port belongs to --http");
-	if (cli->opt.stdio + cli->opt.http + cli->opt.work > 1)
-		return cli_misuse(cli, "--stdio, --http and --work are one or the other");
+	if (cli->opt.work && (cli->opt.stdio || cli->opt.http))
+		return cli_misuse(cli, "--work goes with neither --stdio nor --http");
 	if (cli->opt.work)
 		return node_work(cli);
 	if (cli->opt.stdio)
