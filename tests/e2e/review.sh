@@ -125,7 +125,7 @@ has "no such commit" "$(ryefs verify --changed-since no-such 2>&1) [$?]" "git ha
 has "no option of git's" "$(ryefs verify --changed-since --output=x 2>&1) [$?]" "[2]"
 has "no REF with it" "$(ryefs verify --changed-since main my/b 2>&1) [$?]" "no REF with it" "[2]"
 mkdir "$T/plain" && ryefs init -q "$T/plain"
-has "no git" "$(ryefs verify --project "$T/plain" --changed-since main 2>&1) [$?]" "git has no commit in" "[2]"
+has "no git" "$(ryefs verify --project "$T/plain" --changed-since main 2>&1) [$?]" "lies in no repository" "[2]"
 printf '#!/bin/sh\ntouch "%s"\ncat\n' "$T/ran" >"$T/evil"
 chmod +x "$T/evil"
 git config core.fsmonitor "$T/evil"
