@@ -187,7 +187,7 @@ echo cancel >"$M/state/threads/$id/ctl"
 is 'it is cancelled there' "$(<"$M/state/threads/$id/wait")" cancelled
 is 'and was begun once' "$(<"$P/.ai/state/threads/$id/changes/longs")" begun
 # --- ^C ends a run there as it ends one here ---
-beside called "$RYEFS" execute --project "$P" --user "$U" --system "$S" -q tool:long --target remote:node
+beside called env --default-signal=INT "$RYEFS" execute --project "$P" --user "$U" --system "$S" -q tool:long --target remote:node
 begun() { id=$(ls -t "$P/.ai/state/threads" | grep -- -....-....-....- | head -n 1) && [ "$(grep -c begun "$P/.ai/state/threads/$id/live")" = 1 ]; }
 ok 'a call that waits' until_true begun
 kill -INT "$BESIDE"
