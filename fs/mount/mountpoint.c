@@ -5,7 +5,6 @@
  * Owns no state. Runs before there is a thread, and once more at the end. A dead mount answers
  * every system call with ENOTCONN, so its path is resolved up to its directory only.
  */
-#include "str.h"
 #include "mount/mount.h"
 
 #include "buf.h"
@@ -14,6 +13,7 @@
 #include "mountinfo.h"
 #include "proc.h"
 #include "scope.h"
+#include "str.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -314,9 +314,10 @@ static int source_is_mount(const struct options *opt, struct rye_err *err)
 static int source_is_workspace(const struct options *opt, struct rye_err *err)
 {
 	auto_buf struct rye_buf mend = RYE_BUF_INIT;
-	auto_free char *project = NULL;
+	auto_free char *project = NULL, *own = NULL;
 
-	if (!str_ends(opt->source, "/.ai"))
+	if (!str_ends(opt->source, "/.ai") || asprintf(&own, "%s/.ai", opt->source) < 0 ||
+	    access(own, F_OK) == 0)
 		return 0;
 	project = strndup(opt->source, strlen(opt->source) - strlen("/.ai"));
 	mend_mount(&mend, project && *project ? project : "/", opt->mountpoint);

@@ -186,9 +186,11 @@ bool dot_remedy(struct front *front, const struct rye_counts *counts, const char
 		return false;
 	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
 		find_signers(&(struct signers){ front, reasons[i].code, kind, "", 0, &signer });
-	if (signer.bundled && !signer.others && !signer.users)
+	if (signer.bundled && !signer.others && !signer.users) {
 		text_addf(text, "%sreinstalling the bundle", lead);
-	else if (signer.named > signer.unnamed && !signer.several)
+		return true;
+	}
+	if (signer.named > signer.unnamed && !signer.several)
 		text_addf(text, "%sryefs trust %s", lead, signer.key);
 	else
 		text_addf(text, "%s%s%s", lead, reasons[i].remedy,
