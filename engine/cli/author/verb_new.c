@@ -29,10 +29,10 @@ struct new_wish {
 
 /* ---- what is wanted ---- */
 
-/* A line from the terminal, without blanks around it. False: nothing was typed, or there is none. */
 /* What is mistyped at a question is asked for again, so often. */
 #define ASKED_AGAIN 3
 
+/* A line from the terminal, without blanks around it. False: nothing was typed, or there is none. */
 static bool new_ask(struct new_wish *wish, const char *prompt, char *ret, size_t size)
 {
 	char line[REF_MAX];

@@ -47,6 +47,15 @@ static int fail_deps(const struct skill_adding *adding, const struct rye_err *er
 	return cli_complain(adding->cli, CLI_USAGE, mend, "%s", err->msg);
 }
 
+/* Where the folder lies, to free; NULL: that is not known. */
+static char *path_of(int dir)
+{
+	char link[32];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
+	return io_real_path(link);
+}
+
 /* ---- what was there ---- */
 
 static struct rye_put place_of(const struct skill_adding *adding, struct rye_span text)
@@ -154,23 +163,22 @@ static int adding_misnamed(const struct skill_adding *adding, int dir)
 {
 	auto_close int skills =
 		io_open_mounted(adding->place.info.fd, "skills", O_RDONLY | O_DIRECTORY);
-	auto_free char *mend = NULL;
-	char fd[32], path[PATH_MAX];
+	auto_free char *mend = NULL, *path = NULL;
+	const char *name;
 	struct stat a, b;
-	ssize_t n;
 
 	if (adding->as || adding->in_place || skills < 0 || fstat(skills, &a) < 0 ||
 	    fstatat(dir, "..", &b, 0) < 0 || a.st_dev != b.st_dev || a.st_ino != b.st_ino)
 		return CLI_OK;
-	snprintf(fd, sizeof(fd), "/proc/self/fd/%d", dir);
-	n = readlink(fd, path, sizeof(path) - 1);
-	path[n < 0 ? 0 : n] = 0;
-	mend = mend_with("${EDITOR:-vi} %s/" SKILL_TEXT " && ryefs skill add %s", path,
-			 strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
+	path = path_of(dir);
+	name = path ? strrchr(path, '/') : NULL;
+	if (name)
+		mend = mend_with("${EDITOR:-vi} %s/" SKILL_TEXT " && ryefs skill add %s", path,
+				 name + 1);
 	return cli_complain(adding->cli, CLI_REFUSED, mend,
 			    "%s/" SKILL_TEXT
 			    " says name: %s, and a skill is called as its folder is",
-			    path, adding->name);
+			    path ? path : adding->word, adding->name);
 }
 
 static int adding_place(struct skill_adding *adding, int dir)
@@ -311,11 +319,8 @@ static int adding_signer(struct skill_adding *adding)
 
 static int fail_open(const struct skill_adding *adding, int dir, const char *path)
 {
-	auto_free char *folder = NULL;
-	char link[32];
+	auto_free char *folder = path_of(dir);
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
-	folder = io_real_path(link);
 	return cli_complain(adding->cli, CLI_FAILED, NULL,
 			    "%s/%s has conflict marks of a merge (<<<<<<<): settle it, then sign",
 			    folder ? folder : adding->word, path);

@@ -102,11 +102,7 @@ static int open_ai(struct cli *cli, const char *dir)
 		return -1;
 	}
 	root = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (root < 0) {
-		cli_complain(cli, CLI_FAILED, NULL, "cannot make %s/.ai: %s", dir, strerror(errno));
-		return -1;
-	}
-	if (mkdirat(root, ".ai", 0755) < 0 && errno != EEXIST)
+	if (root < 0 || (mkdirat(root, ".ai", 0755) < 0 && errno != EEXIST))
 		ai = -1;
 	else
 		ai = openat(root, ".ai", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
