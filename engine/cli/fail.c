@@ -60,11 +60,11 @@ char *cli_remedy(enum rye_code code, const char *ref)
 	const char *text = rye_code_remedy(code);
 	const char *command = strstr(text, ": ryefs "), *slot;
 
-	if (code == RYE_OK || code == RYE_INVALID || code == RYE_DENIED || code == RYE_IO ||
-	    code == RYE_UNSUPPORTED || code == RYE_TOOL_FAILED || code == RYE_NOT_FOUND)
+	/* what cannot be typed is no remedy behind "mend with"; words to search for are not known here */
+	if (!command || code == RYE_NOT_FOUND)
 		return NULL;
-	/* "sign it: ryefs sign REF": behind "mend with" the command alone reads better */
-	if (command && !strstr(command + 1, ": ryefs "))
+	/* "sign it: ryefs sign REF": the command alone */
+	if (!strstr(command + 1, ": ryefs "))
 		text = command + strlen(": ");
 	for (; ref && (slot = strstr(text, "REF")); text = slot + strlen("REF")) {
 		buf_add(&ret, text, (size_t)(slot - text));
