@@ -328,7 +328,8 @@ static int facts_find(const struct facts_look *look, const struct facts_ask *ask
 static int put_leaf(const struct facts_look *look, const struct facts_ask *ask,
 		    const struct facts_place *place, struct rye_buf *out, struct rye_err *err)
 {
-	const char *value = json_string_value(place->node);
+	const json_t *link = json_array_get(place->node, 0);
+	const char *value = json_string_value(link ? link : place->node);
 
 	if (place->row->leaf)
 		return place->row->leaf(look, value, out, err);
@@ -420,14 +421,21 @@ static int list_rows(const struct facts_look *look, const struct facts_listing *
 			     err);
 }
 
+/* Of an entry of a row's tree. */
+static enum rye_thread_sort node_sort(const struct facts_row *row, const json_t *node)
+{
+	if (json_is_object(node))
+		return RYE_THREAD_DIR;
+	return json_is_array(node) ? FACTS_LINK : row->sort;
+}
+
 static void list_tree(const struct facts_place *place, const struct facts_listing *listing)
 {
 	const char *name;
 	json_t *member;
 
 	json_object_foreach(place->node, name, member)
-		if (listing->fn(listing->arg, name,
-				json_is_object(member) ? RYE_THREAD_DIR : place->row->sort))
+		if (listing->fn(listing->arg, name, node_sort(place->row, member)))
 			break;
 }
 
@@ -586,7 +594,7 @@ static int row_entry(const struct facts_look *look, const struct facts_ask *ask,
 	struct facts *facts = look->facts;
 	int r;
 
-	ret->sort = json_is_object(place->node) ? RYE_THREAD_DIR : place->row->sort;
+	ret->sort = node_sort(place->row, place->node);
 	if (ret->sort == RYE_THREAD_DIR) {
 		ret->number = facts_number(look, ask, place);
 		return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a run elsewhere has made or changed, as a tree of files: `changes`, of changes.json and the directory beside it.
- * A leaf is the file's path below that. Links are not shown: they lead to places of the project.
+ * A leaf is the file's path below that, of a link [path]: it leads nowhere out of the project, nor out of the tree here.
  */
 #include "facts/facts_inner.h"
 
@@ -13,7 +13,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #define CHANGES_DIR "changes"
 #define CHANGES_DOC "changes.json"
@@ -27,7 +29,7 @@ uint64_t fact_changes_state(const struct facts_look *look)
 }
 
 /* The objects that its directories are, made where they are not there. */
-static void changes_put(json_t *tree, const char *path)
+static void changes_put(json_t *tree, const char *path, bool link)
 {
 	const char *at = path, *slash;
 	char name[128];
@@ -47,7 +49,7 @@ static void changes_put(json_t *tree, const char *path)
 		at = slash + 1;
 	}
 	if (strlen(at) < sizeof(name))
-		json_sets(tree, at, path);
+		json_set(tree, at, link ? json_pack("[s]", path) : json_string(path));
 }
 
 int fact_changes(const struct facts_look *look, json_t **ret, struct rye_err *err)
@@ -66,8 +68,8 @@ int fact_changes(const struct facts_look *look, json_t **ret, struct rye_err *er
 	*ret = json_object();
 	if (!*json_str(doc, "left"))
 		json_array_foreach(json_object_get(doc, "changed"), i, row) {
-			if (strcmp(json_str(row, "mode"), "L") != 0)
-				changes_put(*ret, json_str(row, "path"));
+			changes_put(*ret, json_str(row, "path"),
+				    !strcmp(json_str(row, "mode"), "L"));
 		}
 	return memory_check(since, err);
 }
@@ -78,8 +80,15 @@ int fact_change(const struct facts_look *look, const char *value, struct rye_buf
 	auto_close int dir =
 		io_open_beneath(look->thread.dir, CHANGES_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 	auto_blob struct rye_blob *bytes = NULL;
-	int r = dir < 0 ? dir : io_read_at(dir, value, CHANGES_FILE_MAX, &bytes);
+	char target[PATH_MAX];
+	ssize_t n = dir < 0 ? -1 : readlinkat(dir, value, target, sizeof(target));
+	int r;
 
+	if (n >= 0) {
+		buf_add(out, target, (size_t)n);
+		return 0;
+	}
+	r = dir < 0 ? dir : io_read_at(dir, value, CHANGES_FILE_MAX, &bytes);
 	if (r == -EFBIG)
 		return rye_fail(err, RYE_TOO_BIG,
 				"%s has more than %u MiB: read it in .ai/state/threads/%s/changes",

@@ -144,18 +144,19 @@ fx_tool "$P" pusher '# requires: [shell.execute, rye.execute]' 'cat >/dev/null' 
 fx_tool "$P" long 'cat >/dev/null' 'echo begun >>longs' 'echo begun' 'sleep 100'
 fx_tool "$P" work 'cat >/dev/null' 'echo new >data/edited' 'rm data/removed' 'mkdir -p out/deep' \
   'printf "#!/bin/sh\n" >out/deep/made; chmod 755 out/deep/made' "echo $plant >.env" 'head -c 6000000 /dev/urandom >out/big' \
-  'sha256sum out/big'
+  'ln -s ../data/edited out/link' 'sha256sum out/big'
 fx_sign "$P" tool:long tool:work tool:pusher
 reply=$(execute '{"item_id":"tool:work","target":"remote:node"}')
 id=$(jq -r .thread_id <<<"$reply")
 changes=$P/.ai/state/threads/$id/changes
 worked=$id
 is 'a run that changes more' "$(jq -c '[[.changed[]|[.path,.mode]],[.removed[].path],[.refused[].path]]' "$changes.json")" \
-  '[[["data/edited","644"],["out/big","C644"],["out/deep/made","755"]],["data/removed"],[".env"]]'
+  '[[["data/edited","644"],["out/big","C644"],["out/deep/made","755"],["out/link","L"]],["data/removed"],[".env"]]'
 is 'its files came back' "$(cd "$changes" && find . -type f | sort | xargs)" './data/edited ./out/big ./out/deep/made'
 is 'byte for byte' "$(cd "$changes" && sha256sum out/big)" "$(jq -r .data.stdout <<<"$reply" | head -n 1)"
 ok 'with their modes' test -x "$changes/out/deep/made"
 is 'the mount shows them' "$(<"$M/state/threads/$id/changes/data/edited")" new
+is 'a link as a link, by which its file is read' "$(readlink "$M/state/threads/$id/changes/out/link") $(<"$M/state/threads/$id/changes/out/link")" '../data/edited new'
 is 'as a tree' "$(cd "$M/state/threads/$id/changes" && find . -type f | sort | xargs)" './data/edited ./out/big ./out/deep/made'
 rm -rf "$changes"
 ok 'they come again' "$RYEFS" remote pull node "$id" --project "$P" --user "$U" --system "$S"
@@ -168,6 +169,7 @@ echo old >"$P/data/edited"
 ok 'then it is' bash -c "echo apply >'$M/state/threads/$id/ctl'"
 is 'byte for byte as there' "$(sha256sum <"$P/out/big")" "$(sha256sum <"$changes/out/big")"
 is 'edited, made, removed' "$(cat "$P/data/edited"; test -x "$P/out/deep/made" && echo made; ls "$P/data" | xargs)" $'new\nmade\nedited kept'
+is 'and linked' "$(readlink "$P/out/link")" ../data/edited
 is 'again is nothing' "$("$RYEFS" threads apply "$id" --project "$P" --user "$U" --system "$S" 2>&1)" '0 files'
 pushed() { jq -r .number "$M/remotes/node/pushed"; }
 number=$(pushed)
@@ -187,8 +189,9 @@ echo cancel >"$M/state/threads/$id/ctl"
 is 'it is cancelled there' "$(<"$M/state/threads/$id/wait")" cancelled
 is 'and was begun once' "$(<"$P/.ai/state/threads/$id/changes/longs")" begun
 # --- ^C ends a run there as it ends one here ---
+before=$id
 beside called env --default-signal=INT "$RYEFS" execute --project "$P" --user "$U" --system "$S" -q tool:long --target remote:node
-begun() { id=$(ls -t "$P/.ai/state/threads" | grep -- -....-....-....- | head -n 1) && [ "$(grep -c begun "$P/.ai/state/threads/$id/live")" = 1 ]; }
+begun() { id=$(ls -t "$P/.ai/state/threads" | grep -- -....-....-....- | head -n 1) && [ "$id" != "$before" ] && [ "$(grep -c begun "$P/.ai/state/threads/$id/live")" = 1 ]; }
 ok 'a call that waits' until_true begun
 kill -INT "$BESIDE"
 is '^C is told there' "$(<"$M/state/threads/$id/wait")" cancelled
@@ -328,6 +331,8 @@ fx_sign "$P" tool:spend
 "$RYEFS" sign config:remotes/remotes --space user --project "$P" --user "$U" --system "$S" >/dev/null 2>&1
 reply=$(execute '{"item_id":"tool:spend","target":"remote:node"}')
 is '20: asked for and listed' "$(jq -r '.data.stdout' <<<"$reply" | head -n 1)" asked
+like 'what is asked for and not listed is named, and not what nobody asks for' \
+  "$(<"$M/state/threads/$(jq -r .thread_id <<<"$reply")/remote")" '^node done, heard [^ ]*; asked for and not sent: UNLISTED: what may be sent there is listed under secrets: in config/remotes/remotes.yaml$'
 is 'is what it was' "$(jq -r '.data.stdout' <<<"$reply" | sed -n 2p)" "$(printf %s "$secret" | sha256sum | cut -c1-64)"
 is 'and is nowhere there' "$(grep -rlF -e "$secret" -e "$other" "$T/node" | wc -l)" 0
 is 'nor in the order' "$(grep -rlF -e "$secret" "$P/.ai/state" | wc -l)" 0
