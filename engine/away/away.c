@@ -25,13 +25,28 @@ bool away_stopped(const struct away *away)
 	return poll(&stop, 1, 0) > 0;
 }
 
+static void put_withheld(const struct away *away, struct rye_buf *line)
+{
+	json_t *name;
+	size_t i;
+
+	json_array_foreach(away->withheld, i, name)
+		buf_addf(line, "%s%s",
+			 i ? ", " : "; asked for and not sent: ", json_string_value(name));
+	if (json_array_size(away->withheld))
+		buf_adds(line, ": what may be sent there is listed under secrets: in "
+			       "config/remotes/remotes.yaml");
+}
+
 void away_tell(const struct away *away, const char *state)
 {
 	auto_buf struct rye_buf line = RYE_BUF_INIT;
 	char now[40];
 
 	clock_iso_us(now);
-	buf_addf(&line, "%s %s, heard %s\n", away->remote.name, state, now);
+	buf_addf(&line, "%s %s, heard %s", away->remote.name, state, now);
+	put_withheld(away, &line);
+	buf_addc(&line, '\n');
 	/* of this moment: one that is lost with the machine's power is told again by the next */
 	if (!line.failed)
 		io_remember_at(away->ask->dir, "remote", (struct rye_span){ line.data, line.len },

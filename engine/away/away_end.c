@@ -29,7 +29,9 @@ static int end_write(const struct away *away, const char *name, const struct rye
 
 static int end_receipt(const struct away *away, struct receipt *ret, struct rye_err *err)
 {
-	const struct receipt_want want = { &away->link.pin.key, away->id, away->order.sha };
+	const struct receipt_want want = { .node = &away->link.pin.key,
+					   .id = away->id,
+					   .order = away->order.sha };
 	const char *text = json_str(away->stands, "receipt");
 	auto_blob struct rye_blob *kept = rye_blob_new(text, strlen(text));
 	int r;
@@ -111,19 +113,30 @@ static int end_others(struct away *away, struct rye_err *err)
 	return r;
 }
 
-/*
- * A model's thread: its records are signed by a key of the node's, which counts for this thread alone from here on.
- * They have to be those of the receipt.
- */
+int away_vouch(const struct away *away, const struct receipt *receipt, struct rye_err *err)
+{
+	auto_key struct key_secret key = { 0 };
+	const struct record record = { .ai = -1,
+				       .dir = away->ask->dir,
+				       .id = away->id,
+				       .key = &key };
+	unsigned char bytes[KEY_LEN];
+	struct key_public signer;
+	int r;
+
+	if (!b64url_to(span_of(receipt->signer), bytes, sizeof(bytes)))
+		return rye_fail(err, RYE_INVALID, "%s: the receipt's signer is no key",
+				away->remote.name);
+	key_public_of(bytes, &signer);
+	r = keystore_automatic(away->items, &key, err);
+	return r ? r : record_vouch(&record, away->remote.name, signer.pem, err);
+}
+
+/* A model's thread: its records have to be those of the receipt. */
 static int end_vouch(const struct away *away, const struct receipt *receipt, struct rye_err *err)
 {
 	auto_blob struct rye_blob *text = NULL;
 	auto_json json_t *doc = NULL;
-	auto_key struct key_secret key = { 0 };
-	struct record record = { .ai = -1, .dir = away->ask->dir, .id = away->id, .key = &key };
-	unsigned char bytes[KEY_LEN];
-	struct key_public signer;
-	int r;
 
 	if (!*receipt->signer || io_read_at(away->ask->dir, "thread.json", RYE_BUF_CAP, &text))
 		return 0;
@@ -133,12 +146,7 @@ static int end_vouch(const struct away *away, const struct receipt *receipt, str
 		return rye_fail(err, RYE_MODIFIED,
 				"%s: thread.json is not the one that the receipt is of",
 				away->remote.name);
-	if (!b64url_to(span_of(receipt->signer), bytes, sizeof(bytes)))
-		return rye_fail(err, RYE_INVALID, "%s: the receipt's signer is no key",
-				away->remote.name);
-	key_public_of(bytes, &signer);
-	r = keystore_automatic(away->items, &key, err);
-	return r ? r : record_vouch(&record, away->remote.name, signer.pem, err);
+	return away_vouch(away, receipt, err);
 }
 
 static int end_lost(struct away *away, struct rye_err *err)

@@ -23,6 +23,7 @@ struct away {
 	struct rye_blob *envelope; /* the order's bytes, as they lie in the outbox */
 	struct order order; /* the same, read */
 	int64_t live, story; /* bytes of live and transcript.jsonl that are here */
+	struct rye_buf news; /* of BOARD_NEWS: a line that is not whole yet */
 	int transcript; /* the file; -1: the run has none */
 	bool accepted; /* the node has the order: it may run, whatever becomes of the connection */
 	bool cancelled; /* and the node was told so */
@@ -31,6 +32,7 @@ struct away {
 	bool open; /* it was given up here, and may have gone on there */
 	struct thread_cost cost; /* by its receipt */
 	json_t *limits; /* limit_overrides of the order; or NULL */
+	json_t *withheld; /* names of secrets that are asked for and not listed for the remote */
 	json_t *stands; /* what the node says of the run; NULL: nothing yet */
 	struct away_words *words; /* what is said to the thread here */
 };
@@ -60,6 +62,8 @@ void away_order_drop(const struct away *away); /* it was never sent: nothing of 
 int money_ledger(const struct away *away, struct db **ret, struct rye_err *err);
 int money_hold(struct away *away, struct order *order, struct rye_err *err);
 int money_change(const struct away *away, double most, struct rye_err *err); /* of one that runs */
+/* It has spent so much in all so far, as the node says; the row of the ledger tells as much. */
+int money_spent(const struct away *away, struct db *db, double spend, struct rye_err *err);
 void money_settle(const struct away *away, const char *status);
 
 /*
@@ -68,7 +72,7 @@ void money_settle(const struct away *away, const char *status);
 struct away_secrets {
 	json_t *names, *values;
 };
-int away_secrets(const struct away *away, const struct rye_item *item, struct away_secrets *ret,
+int away_secrets(struct away *away, const struct rye_item *item, struct away_secrets *ret,
 		 struct rye_err *err);
 void away_secrets_done(struct away_secrets *secrets);
 
@@ -92,6 +96,9 @@ int away_follow(struct away *away, struct rye_err *err); /* returns when the run
 int away_fetch(struct away *away, const char *name, struct rye_blob **ret, struct rye_err *err);
 /* Is it over, by what the node says? */
 bool away_over(const struct away *away);
+
+/* away_news.c: BOARD_NEWS as it comes, from its beginning on with every connection. */
+int away_news(void *away, struct rye_span bytes, struct rye_err *err);
 
 /*
  * away_words.c: what is said to the thread here goes there, and the answer comes back to the process that said it. A
@@ -117,6 +124,8 @@ int away_changes(struct away *away, const struct receipt *receipt, struct rye_er
  * away_end.c: the files that tell the end, the receipt, and the outcome.
  */
 int away_take(struct away *away, struct away_end *ret, struct rye_err *err);
+/* The key that has signed the thread's records there, which counts for this thread alone from here on. */
+int away_vouch(const struct away *away, const struct receipt *receipt, struct rye_err *err);
 
 /* away_next.c: the thread that goes on where this one has handed over; its money and its place in the chain. */
 int away_hand_over(struct away *away, struct rye_err *err);

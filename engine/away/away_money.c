@@ -115,6 +115,14 @@ int money_change(const struct away *away, double most, struct rye_err *err)
 	return r;
 }
 
+int money_spent(const struct away *away, struct db *db, double spend, struct rye_err *err)
+{
+	struct budget_row row;
+	int r = budget_get(db, away->id, &row, err);
+
+	return r ? r : budget_spend(db, away->id, spend - row.actual, err);
+}
+
 void money_settle(const struct away *away, const char *status)
 {
 	struct rye_err err = { 0 };
@@ -127,7 +135,7 @@ void money_settle(const struct away *away, const char *status)
 		r = budget_root(db, away->id, away->order.reserve, &err);
 	/* one that has handed over has told what it spent by then */
 	if (!r && db && away->cost.spend > 0 && !away->handed)
-		r = budget_spend(db, away->id, away->cost.spend, &err);
+		r = money_spent(away, db, away->cost.spend, &err);
 	if (!r && db)
 		r = budget_settle(db, away->id, status, &err);
 	db_close(db);

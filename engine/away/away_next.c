@@ -26,7 +26,7 @@ static json_t *next_request(const struct away *away, struct db *ledger)
 		return request;
 	/* a person may have given it more meanwhile */
 	if (!budget_get(ledger, away->id, &row, NULL))
-		left = MAX_OF(0, row.remaining - spent);
+		left = MAX_OF(0, row.remaining + row.actual - spent);
 	if (!json_is_object(limits) && json_set(request, "limit_overrides", json_object()))
 		limits = json_object_get(request, "limit_overrides");
 	json_set(limits, "spend", json_real(left));
@@ -53,9 +53,7 @@ static int next_fund(void *arg, const char *thread_id, struct rye_err *err)
 {
 	const struct next_funds *funds = arg;
 	const struct away *away = funds->away;
-	int r = away->cost.spend > 0 ?
-			budget_spend(funds->ledger, away->id, away->cost.spend, err) :
-			0;
+	int r = away->cost.spend > 0 ? money_spent(away, funds->ledger, away->cost.spend, err) : 0;
 
 	return r ? r : budget_pass_on(funds->ledger, away->id, thread_id, err);
 }

@@ -34,6 +34,7 @@ int away_open(struct away *away, struct rye_err *err)
 	if (r)
 		return r;
 	away->items = engine_items(away->rye);
+	away->withheld = json_array();
 	if (!strcmp(json_str(away->request, "thread"), "fork"))
 		away->transcript = openat(away->ask->dir, "transcript.jsonl",
 					  O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
@@ -44,11 +45,13 @@ int away_open(struct away *away, struct rye_err *err)
 void away_close(struct away *away)
 {
 	remote_link_done(&away->link);
+	buf_done(&away->news);
 	remote_done(&away->remote);
 	order_done(&away->order);
 	rye_blob_unref(away->envelope);
 	json_decref(away->stands);
 	json_decref(away->limits);
+	json_decref(away->withheld);
 	if (away->transcript >= 0)
 		close(away->transcript);
 	rye_close(away->rye);

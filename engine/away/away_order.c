@@ -77,7 +77,7 @@ static void making_done(struct making *making)
 }
 #define auto_making __attribute__((cleanup(making_done)))
 
-static int order_item(const struct away *away, struct order *order, struct making *making,
+static int order_item(struct away *away, struct order *order, struct making *making,
 		      struct rye_err *err)
 {
 	auto_item struct rye_item *item = NULL;

@@ -64,16 +64,12 @@ static int ask_directive(struct asking *asking, const struct rye_item *item, str
 	return r ? r : rye_verify_all(asking->away->rye, &batch, err);
 }
 
-static int secrets_take(const struct away *away, const json_t *asked, struct away_secrets *ret,
-			struct rye_err *err)
+static void secrets_take(const struct away *away, const json_t *secrets, const json_t *asked,
+			 struct away_secrets *ret)
 {
-	auto_json json_t *secrets = NULL;
 	json_t *name;
 	size_t i;
-	int r = secret_load(away->items->spaces, &secrets, err);
 
-	if (r)
-		return r;
 	json_array_foreach(away->remote.secrets, i, name) {
 		const char *text = json_string_value(name), *value = secret_value(secrets, text);
 
@@ -82,27 +78,44 @@ static int secrets_take(const struct away *away, const json_t *asked, struct awa
 		json_array_append(ret->names, name);
 		json_sets(ret->values, text, value);
 	}
-	return 0;
 }
 
-int away_secrets(const struct away *away, const struct rye_item *item, struct away_secrets *ret,
+/* Those that a run here would be given: there they are empty, and the thread's file `remote` says so. */
+static void secrets_withheld(struct away *away, const json_t *secrets, const json_t *asked)
+{
+	json_t *name;
+	size_t i;
+
+	json_array_foreach(asked, i, name) {
+		const char *text = json_string_value(name);
+
+		if (!secret_value(secrets, text) || json_lists(away->remote.secrets, text) ||
+		    json_lists(away->withheld, text))
+			continue;
+		json_array_append(away->withheld, name);
+	}
+}
+
+int away_secrets(struct away *away, const struct rye_item *item, struct away_secrets *ret,
 		 struct rye_err *err)
 {
-	auto_json json_t *names = json_array();
+	auto_json json_t *names = json_array(), *secrets = NULL;
 	struct asking asking = { .away = away, .names = names };
 	unsigned long since = memory_failures();
-	int r = 0;
+	int r = secret_load(away->items->spaces, &secrets, err);
 
 	ret->names = json_array();
 	ret->values = json_object();
-	if (!json_array_size(away->remote.secrets))
-		return memory_check(since, err);
+	if (r || !json_object_size(secrets))
+		return memory_result(since, r, err);
 	if (rye_kind_has(item->kind, RYE_KIND_FORKS))
 		r = ask_directive(&asking, item, err);
 	else
 		ask_tool(&asking, item->id);
-	if (!r)
-		r = secrets_take(away, names, ret, err);
+	if (!r) {
+		secrets_take(away, secrets, names, ret);
+		secrets_withheld(away, secrets, names);
+	}
 	return memory_result(since, r, err);
 }
 

@@ -158,24 +158,45 @@ static int wire_receive(struct away *away, struct wire_answer *answers, size_t n
 	return r;
 }
 
-int away_follow(struct away *away, struct rye_err *err)
+/* What of a run is followed: a tool has the first alone. */
+#define WIRE_FOLLOWED 3
+
+static int wire_follow_all(struct away *away, struct wire_answer answers[WIRE_FOLLOWED], size_t n,
+			   struct rye_err *err)
 {
-	struct wire_answer answers[] = { { .data = wire_live, .arg = away },
-					 { .data = wire_story, .arg = away } };
-	size_t n = away->transcript < 0 ? 1 : 2, done = 0;
-	bool asked = false;
 	int r = wire_follow(away, "live", away->live, &answers[0].stream, err);
 
+	buf_clear(&away->news);
 	if (!r && n > 1)
 		r = wire_follow(away, "transcript.jsonl", away->story, &answers[1].stream, err);
-	while (!r && done < n) {
+	if (!r && n > 2)
+		r = wire_follow(away, BOARD_NEWS, 0, &answers[2].stream, err);
+	return r;
+}
+
+static size_t wire_ended(const struct wire_answer answers[WIRE_FOLLOWED], size_t n)
+{
+	size_t ended = 0;
+
+	for (size_t i = 0; i < n; i++)
+		ended += answers[i].reply != NULL;
+	return ended;
+}
+
+int away_follow(struct away *away, struct rye_err *err)
+{
+	struct wire_answer answers[WIRE_FOLLOWED] = { { .data = wire_live, .arg = away },
+						      { .data = wire_story, .arg = away },
+						      { .data = away_news, .arg = away } };
+	size_t n = away->transcript < 0 ? 1 : WIRE_FOLLOWED;
+	bool asked = false;
+	int r = wire_follow_all(away, answers, n, err);
+
+	while (!r && wire_ended(answers, n) < n) {
 		if (!away->cancelled && away_stopped(away))
 			r = wire_cancel(away, err);
 		if (!r)
 			r = wire_receive(away, answers, n, &asked, err);
-		done = 0;
-		for (size_t i = 0; i < n; i++)
-			done += answers[i].reply != NULL;
 	}
 	if (!r) {
 		json_decref(away->stands);

@@ -72,6 +72,8 @@ int board_cancel(struct board *board, const char *principal, const char *id, str
 		 struct rye_err *err);
 /* A file of a run: for each word that its worker has passed on a line {"word": n, "error": "" or a sentence}. */
 #define BOARD_ANSWERS "answers.jsonl"
+/* Another, of a model's thread: {"receipt", "files": {name: text}, "cost"}, each as it was recorded last. */
+#define BOARD_NEWS "news.jsonl"
 /* For its worker, as the n-th word, from 1 on; RYE_STATE: it is over. */
 int board_say(struct board *board, const char *principal, const char *id, const char *text,
 	      int64_t *ret_n, struct rye_err *err);

@@ -159,7 +159,7 @@ static int look_thread(struct facts_look *look, struct rye_err *err)
 	if (r)
 		return r;
 	look->doc = read->record;
-	if (look->doc && read->has & HAS_RECEIPT) {
+	if (look->doc && read->has & HAS_REMOTE) {
 		const struct record record = facts_record(look, -1);
 
 		record_vouched(&record, NULL, &look->vouched);

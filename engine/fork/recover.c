@@ -309,11 +309,18 @@ static void recover_files(struct recovery *recovery)
 	key_wipe(&recovery->key);
 }
 
+/* Of one that runs elsewhere what is here are copies of its records, to which nothing is added here. */
+static bool recover_has_files(const struct thread_lost *lost)
+{
+	return !faccessat(lost->dir, "thread.json", F_OK, AT_SYMLINK_NOFOLLOW) &&
+	       faccessat(lost->dir, "remote", F_OK, AT_SYMLINK_NOFOLLOW);
+}
+
 void fork_recover(const struct fork_env *where, struct thread_lost *lost)
 {
 	struct recovery recovery = { .where = where, .lost = lost };
 
-	if (!faccessat(lost->dir, "thread.json", F_OK, AT_SYMLINK_NOFOLLOW))
+	if (recover_has_files(lost))
 		recover_files(&recovery);
 	/* its budget is held before its first file is there */
 	recover_family(&recovery);

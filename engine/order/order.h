@@ -92,7 +92,7 @@ struct receipt {
 	char order[SHA_HEX]; /* digest of the order */
 	char node[KEY_FP], worker[KEY_FP];
 	int64_t gen; /* which attempt: 1 but for idempotent items */
-	char status[32]; /* as in a thread's row; "refused" where it was not begun */
+	char status[32]; /* as in a thread's row; "refused" where it was not begun; RECEIPT_BEGUN */
 	char result[SHA_HEX]; /* of result.json; "": there is none */
 	char manifest[SHA_HEX]; /* of the project as the run left it; "": nothing was kept of it */
 	char transcript_head[SHA_HEX]; /* of the last checkpoint; "" */
@@ -106,6 +106,8 @@ struct receipt {
 	char vouched[KEY_SIG_TEXT];
 	char signature[KEY_SIG_TEXT];
 };
+/* The status of one of a run that goes on: it is the end of none. */
+#define RECEIPT_BEGUN "running"
 #define auto_receipt __attribute__((cleanup(receipt_done)))
 void receipt_done(struct receipt *receipt);
 
@@ -120,6 +122,7 @@ int receipt_read(struct rye_span envelope, struct receipt *ret, struct rye_err *
 struct receipt_want {
 	const struct key_public *node; /* pinned */
 	const char *id, *order; /* of the order that was sent, and its digest */
+	bool begun; /* RECEIPT_BEGUN, and no other */
 };
 /* Signed by a worker of that node, for this order. RYE_UNTRUSTED, RYE_BAD_SIGNATURE, RYE_MOVED. */
 int receipt_check(const struct receipt *receipt, const struct receipt_want *want,

@@ -145,5 +145,8 @@ int receipt_check(const struct receipt *receipt, const struct receipt_want *want
 				receipt->id);
 	if (strcmp(receipt->id, want->id) != 0 || strcmp(receipt->order, want->order) != 0)
 		return rye_fail(err, RYE_MOVED, "the receipt is of another order: %s", receipt->id);
+	if (!strcmp(receipt->status, RECEIPT_BEGUN) != want->begun)
+		return rye_fail(err, RYE_MOVED, "the receipt of %s is one of its %s", receipt->id,
+				want->begun ? "end" : "beginning");
 	return 0;
 }

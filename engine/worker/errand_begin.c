@@ -217,5 +217,7 @@ bool errand_adopt(struct errand *errand)
 	close(dir);
 	threads_recover(errand->threads, errand->order.id);
 	errand_words_again(errand);
+	if (errand_news_again(errand, &err))
+		return false;
 	return !errand_watch(errand, &err);
 }

@@ -54,6 +54,15 @@ static void receipt_of_record(const struct thread_read *read, struct receipt *re
 		receipt->cost = NULL;
 }
 
+int errand_receipt_begun(struct errand *errand, const json_t *record, struct rye_err *err)
+{
+	auto_receipt struct receipt receipt = { .status = RECEIPT_BEGUN };
+
+	clock_iso_us(receipt.began);
+	receipt_signer(errand, record, &receipt);
+	return receipt_make(errand, &receipt, err);
+}
+
 static const char *end_state(const char *status)
 {
 	return !strcmp(status, "cancelled") ? "cancelled" : "done";

@@ -63,14 +63,16 @@ int errand_tell(struct errand *errand, struct rye_err *err)
 {
 	auto_close int dir = threads_dir(errand->threads, errand->order.id, NULL);
 
-	return dir < 0 ? 0 : tell_growing(errand, dir, err);
+	int r = dir < 0 ? 0 : tell_growing(errand, dir, err);
+
+	return r || dir < 0 ? r : errand_news(errand, err);
 }
 
 /* Those that say where its process was, or are this machine's own, stay here. */
 static bool is_told(const char *name)
 {
-	static const char *const kept[] = { "runner.json", "request.json", "live",
-					    "transcript.jsonl", BOARD_ANSWERS };
+	static const char *const kept[] = { "runner.json",	"request.json", "live",
+					    "transcript.jsonl", BOARD_ANSWERS,	BOARD_NEWS };
 
 	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
 		if (!strcmp(name, kept[i]))

@@ -50,6 +50,16 @@ struct errand_aside {
 	struct rye_err err;
 };
 
+/* errand_news.c: what was told of a thread's records. */
+struct errand_news {
+	struct rye_buf line; /* that is told next */
+	int64_t at; /* where it begins in BOARD_NEWS */
+	int64_t story, answers; /* so much of these was told when it was looked at last */
+	bool begun; /* the records that it began with were told */
+	uint64_t limits; /* a hash of them */
+	struct thread_cost cost;
+};
+
 /* One run, from its claim to its receipt. */
 struct errand {
 	struct errand *next;
@@ -70,6 +80,7 @@ struct errand {
 	int64_t words; /* how many it was told, by its BOARD_ANSWERS */
 	int64_t renew_at, look_at; /* clock_ms */
 	int64_t live, story, answers; /* bytes that were told of what grows */
+	struct errand_news news;
 	double reserved;
 	uid_t uid; /* of the run's processes; 0: the worker's */
 	char left[SHA_HEX]; /* the manifest of what it has left; "": nothing was kept */
@@ -154,6 +165,10 @@ bool errand_adopt(struct errand *errand);
 int errand_tell(struct errand *errand, struct rye_err *err);
 int errand_tell_all(struct errand *errand, struct rye_err *err);
 
+/* errand_news.c: the records of a thread that goes on, as they change; and where an earlier worker has come to. */
+int errand_news(struct errand *errand, struct rye_err *err);
+int errand_news_again(struct errand *errand, struct rye_err *err);
+
 /*
  * errand_words.c: what the board says of a run beside its order: renewed, it is to be cancelled, words. Each word
  * is passed on to the runner once; what that answered is a line of BOARD_ANSWERS, which is told as it grows.
@@ -164,6 +179,8 @@ void errand_words_again(struct errand *errand); /* those that an earlier worker 
 
 /* errand_end.c: the receipt. */
 int errand_receipt(struct errand *errand, struct rye_err *err); /* of the thread's record */
+/* RECEIPT_BEGUN, for errand->receipt: it says by which key the record is signed. */
+int errand_receipt_begun(struct errand *errand, const json_t *record, struct rye_err *err);
 /* Nothing of it was begun: refused, or cancelled before. */
 int errand_refusal(struct errand *errand, const struct rye_err *why, struct rye_err *err);
 

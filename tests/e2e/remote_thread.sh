@@ -108,7 +108,21 @@ is 'what the first held of the money was its own' \
 id=$(jq -r .thread_id <<<"$(fork_async hello '{"who":"long","target":"remote:node"}')")
 asleep() { pgrep -f "^sleep 1000.$$" >"$T/naps"; }
 ok 'a long one naps' until_true asleep
+cost_is() { [ "$(sed -n 1p "$threads/$1/cost")" = "turns $2" ]; }
+ok 'what it has cost so far is told' until_true cost_is "$id" 1
+here=$(jq -r .thread_id <<<"$(fork_async hello '{"who":"long"}')")
+ok 'as of one here' until_true cost_is "$here" 1
+is 'while it goes on it has the files of one that runs here, name by name' "$(names "$id")" "$(names "$here")"
+is 'and its turns' "$(ls "$threads/$id/turns/001")" "$(ls "$threads/$here/turns/001")"
+said() { cat "$threads/$1"/{model,provider,capabilities,prompt.md,limits} | grep -v '^duration'; }
+is 'they say what those say' "$(diff <(said "$id") <(said "$here"))" ''
+is 'its record is signed by a key that a receipt names' "$(<"$threads/$id/integrity")" "$(<"$threads/$here/integrity")"
+is 'the money as well' "$(sed -n '/^actual/p' "$threads/$id/budget")" "actual $(awk '$1 == "spend" { print $2 }' "$threads/$id/cost")"
+echo kill >"$threads/$here/ctl"
+is 'the one here is not wanted any more' "$(<"$threads/$here/wait")" killed
 is 'a limit is heard there' "$(run threads limit "$id" turns=9 2>&1)" ''
+limit_is() { grep -q 'turns 1 9' "$threads/$id/limits"; }
+ok 'and shown here while it goes on' until_true limit_is
 is 'and money, which the board is asked for meanwhile' "$(run threads limit "$id" spend=1001 2>&1)" ''
 like 'one that is none is refused by the runner there' "$(run threads limit "$id" bananas=9)" 'bananas'
 is 'something is said' "$(run threads say "$id" 'Hurry.')" ''
@@ -132,6 +146,13 @@ on_board() { "$PY" -c 'import sqlite3, sys
 with sqlite3.connect(sys.argv[1], timeout=10) as db: print(*(db.execute(sys.argv[2]).fetchone() or ()))' "$T/node/board.db" "$1"; }
 id=$(jq -r .thread_id <<<"$(fork_async hello '{"who":"long","target":"remote:node"}')")
 ok 'one naps' until_true asleep
+# as by somebody who may write to the node's database, and has none of its keys
+ok 'its first records are here' until_true test -e "$P/.ai/state/threads/$id/thread.json"
+forged='{"files": {"thread.json": "forged", "capabilities.md": "forged", "../forged": "", "result.json": "forged"}, "cost": {"turns": 77}}'
+on_board "INSERT INTO part (run, file, off, ends, bytes) SELECT run, file, max(ends), max(ends) + ${#forged} + 1,
+  CAST('$forged' || char(10) AS BLOB) FROM part WHERE run = '$id' AND file = 'news.jsonl'"
+ok 'news without a receipt are heard' until_true cost_is "$id" 77
+is 'and no record is taken from them' "$(grep -rl forged "$P/.ai/state/threads" | wc -l) $(jq -r .thread_id "$threads/$id/thread.json")" "0 $id"
 on_board "UPDATE run SET state = 'lost', ended = 1, lease = 1 WHERE id = '$id'"
 # as when its worker was not heard for 15 min, and goes on all the same
 is 'one whose worker is not heard is lost' "$(<"$threads/$id/wait")" error
@@ -147,6 +168,16 @@ is 'and changes nothing' "$(<"$threads/$id/status")" error
 ok 'it is forgotten' bash -c "echo forget >'$threads/$id/ctl'"
 is 'and holds no money any more' "$(held)" error
 like 'once' "$(run threads forget "$id")" 'none that was lost elsewhere'
+
+# --- the process that follows it is killed ---
+id=$(jq -r .thread_id <<<"$(fork_async hello '{"who":"long","target":"remote:node"}')")
+ok 'its first records are here' until_true test -e "$P/.ai/state/threads/$id/thread.json"
+ok 'it naps' until_true asleep
+kill -9 "$(jq .pid "$P/.ai/state/threads/$id/runner.json")"
+is 'it is lost here' "$(<"$threads/$id/wait")" error
+like 'nothing is added to what it has written there' "$(tail -n 1 "$P/.ai/state/threads/$id/transcript.jsonl" | jq -r .event_type) \
+$(jq -r .status "$threads/$id/thread.json")" '^tool_call_start running$'
+kill "$(<"$T/naps")"
 
 # --- 19: children of a model's thread, all elsewhere ---
 reply=$(fork parent '{}')

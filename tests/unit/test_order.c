@@ -272,7 +272,7 @@ static int receipt_verdict(struct order_place *p, const json_t *envelope)
 {
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	auto_receipt struct receipt got = { .doc = NULL };
-	struct receipt_want want = { &p->node.pub, p->order.id, p->order.sha };
+	struct receipt_want want = { &p->node.pub, p->order.id, p->order.sha, false };
 	int r;
 
 	json_canonical(&text, envelope);
@@ -308,7 +308,7 @@ static void a_receipt_is_of_one_node_and_one_order(void **state)
 	struct order_place *p = *state;
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	auto_receipt struct receipt got = { .doc = NULL };
-	struct receipt_want want = { &p->node.pub, p->order.id, p->order.sha };
+	struct receipt_want want = { &p->node.pub, p->order.id, p->order.sha, false };
 	char vouched[KEY_SIG_TEXT], other[ID_UUID_MAX], sha[SHA_HEX];
 
 	receipt_fill(p, &text);
@@ -325,6 +325,9 @@ static void a_receipt_is_of_one_node_and_one_order(void **state)
 	want.order = sha;
 	assert_int_equal(receipt_check(&got, &want, &p->err), -RYE_MOVED);
 	want.order = p->order.sha;
+	want.begun = true;
+	assert_int_equal(receipt_check(&got, &want, &p->err), -RYE_MOVED);
+	want.begun = false;
 	/* vouched for by another node, or by the worker itself */
 	receipt_vouch(&p->asker, &p->worker.pub, vouched);
 	memcpy(got.vouched, vouched, sizeof(vouched));
