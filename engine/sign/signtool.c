@@ -7,10 +7,13 @@
 #include "sign/sign_inner.h"
 
 #include "item/item.h"
+#include "near.h"
 #include "schema/schema.h"
 #include "scope.h"
 #include "space/space.h"
 #include "str.h"
+
+#include <ctype.h>
 
 /* Types that other tools run through, or that do not run at all. */
 static const char *const without_executor[] = { "primitive", "runtime", "library", "mcp_server" };
@@ -137,6 +140,37 @@ static bool is_capability(const char *text)
 	return dots > 0;
 }
 
+/* Those that something here looks at; other software's may be any. */
+static const char *known_capability(const char *text)
+{
+	static const char *const names[] = { "fs.read",	     "fs.write",       "net.http",
+					     "git.config",   "env.read",       "threads.read",
+					     "keys.manage",  "secrets.manage", "threads.manage",
+					     "shell.execute" };
+	struct near_word near;
+
+	if (!strncmp(text, "net.", strlen("net.")))
+		return NULL;
+	near_start(&near, text);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!strcmp(text, names[i]))
+			return NULL;
+		near_offer(&near, names[i], names[i]);
+	}
+	return near.best;
+}
+
+/* A misspelt one grants nothing, and nothing says so where it is wanted. */
+static void check_spelling(const char *text, struct sign_report *report)
+{
+	const char *meant = known_capability(text);
+
+	if (meant)
+		sign_tell(report->warnings,
+			  "requires names '%.80s', which lets it do nothing: is %s meant?", text,
+			  meant);
+}
+
 static void check_requires(const struct parsed_item *item, struct sign_report *report)
 {
 	const json_t *list = parsed_get(item, "requires");
@@ -151,6 +185,29 @@ static void check_requires(const struct parsed_item *item, struct sign_report *r
 		if (!json_is_string(name) || !is_capability(json_string_value(name)))
 			sign_tell(faults,
 				  "Field 'requires[%zu]' must use dotted notation (fs.write)", i);
+		else
+			check_spelling(json_string_value(name), report);
+}
+
+#define PYTHON_RUNTIME "runtimes/python/function"
+
+/* What the runtime calls may be defined, assigned or imported: the word alone has to be there. */
+static void check_execute(const struct parsed_item *item, struct sign_report *report)
+{
+	static const char word[] = "execute";
+	const char *executor = json_string_value(parsed_get(item, "executor_id"));
+	ssize_t at = -1;
+
+	if (!executor || !str_ends(executor, PYTHON_RUNTIME) || strcmp(item->ext, ".py"))
+		return;
+	while ((at = span_find(item->body, (size_t)(at + 1), word)) >= 0) {
+		struct rye_span rest = span_skip(item->body, (size_t)at + strlen(word));
+
+		if (!rest.len || (!isalnum((unsigned char)*rest.ptr) && *rest.ptr != '_'))
+			return;
+	}
+	sign_tell(report->warnings,
+		  "No execute(params, project_path) is in it, which is what %s calls", executor);
 }
 
 #define SCRIPT_RUNTIME "runtimes/script/script"
@@ -214,6 +271,7 @@ void sign_check_tool(const struct parsed_item *item, struct sign_report *report)
 	/* it decides nothing but a warning, and another's server may have written it */
 	tell_faults("output_schema: ", json_is_object(answer) ? answer : NULL, report->warnings);
 	check_shebang(item, report);
+	check_execute(item, report);
 }
 
 /* What runs nothing of its own may leave its executor out; a dotted name is is_capability's. */
