@@ -59,6 +59,14 @@ git config core.pager "$T/evil"
 git config diff.ryefs.textconv "$T/evil"
 is "as before" "$(rows "my/grüße-2" | wc -l)" 5
 ok "nothing was run" test ! -e "$T/ran"
+# a skill: its list of files is another text by each move
+cd "$P" && git checkout -q . && ryefs new -q skill hello && git add -A && git commit -qm 'a skill'
+ryefs mv -q skill:hello skill:hail && git add -A && git commit -qm 'by another name'
+ryefs mv -q skill:hail skill:greet && git add -A && git commit -qm 'and another'
+is "a skill is followed by its SKILL.md" "$(rows skill:greet)" "ok $me Ann and another skill:greet
+ok $me Ann by another name skill:hail
+ok $me Ann a skill skill:hello"
+is "so far" "$(ryefs log --json --limit 2 skill:greet | jq length)" 2
 has "one that is not there" "$(ryefs log my/no-such 2>&1) [$?]" "ryefs log: " "[3]"
 has "of a bundle" "$(ryefs log tool:rye/bash/bash 2>&1) [$?]" " ok " "came with the program" "[0]"
 has "but not of another space" "$(ryefs log tool:rye/bash/bash --space project 2>&1) [$?]" "is in the system space, not in the project space" "[3]"

@@ -82,19 +82,109 @@ static bool git_next(const char *dir, struct rye_span *rest, git_text_fn fn, voi
 	return fn(arg, &text) == 0;
 }
 
-bool git_each(const char *path, size_t most, git_text_fn fn, void *arg)
+/* The last commit that was told, and what the file was called there. */
+struct git_last {
+	const struct git_ask *ask;
+	git_text_fn fn;
+	void *arg;
+	char *commit, *path;
+	size_t n;
+};
+
+static int git_keep(void *arg, const struct git_text *text)
 {
-	auto_free char *dir = strndup(path, (size_t)(strrchr(path, '/') - path));
+	struct git_last *last = arg;
+
+	free(last->commit);
+	free(last->path);
+	last->commit = strdup(text->commit);
+	last->path = strdup(text->path);
+	last->n++;
+	return last->fn(last->arg, text);
+}
+
+/* From a commit back. False: git does not have the file there. */
+static bool git_history(const char *dir, const char *from, const char *path, struct git_last *last)
+{
 	auto_buf struct rye_buf log = RYE_BUF_INIT;
 	char limit[32];
-	const char *ask[] = { GIT, dir, GIT_LOG, limit, "HEAD", "--", path, NULL };
+	const char *ask[] = { GIT, dir, GIT_LOG, limit, from, "--", path, NULL };
 	struct rye_span rest;
 
-	snprintf(limit, sizeof(limit), "--max-count=%zu", most);
-	if (!dir || outside_read(ask, &log) != 0 || !log.len)
+	snprintf(limit, sizeof(limit), "--max-count=%zu", last->ask->most - last->n);
+	if (outside_read(ask, &log) != 0 || !log.len)
 		return false;
 	rest = buf_span(&log);
-	while (rest.len && git_next(dir, &rest, fn, arg))
+	while (rest.len && git_next(dir, &rest, git_keep, last))
 		;
 	return true;
+}
+
+/* "x/hello.yaml" of "x/hello/SKILL.md", and the other way round; NULL: it is neither. */
+static char *git_swap(const char *path, const char *end, const char *other)
+{
+	auto_buf struct rye_buf ret = RYE_BUF_INIT;
+
+	if (!str_ends(path, end))
+		return NULL;
+	buf_add(&ret, path, strlen(path) - strlen(end));
+	buf_adds(&ret, other);
+	return buf_steal(&ret);
+}
+
+/* What the file was called before that commit, by the one beside it, to free; NULL: it was made there. */
+static char *git_before(const char *dir, const struct git_last *last)
+{
+	const struct git_ask *ask = last->ask;
+	const char *look[] = { GIT,
+			       dir,
+			       "diff-tree",
+			       "--no-ext-diff",
+			       "--no-textconv",
+			       "--no-commit-id",
+			       "--root",
+			       "-r",
+			       "-M",
+			       "--diff-filter=R",
+			       "--name-status",
+			       "-z",
+			       last->commit,
+			       NULL };
+	auto_free char *beside = git_swap(last->path, ask->end, ask->beside);
+	auto_buf struct rye_buf moves = RYE_BUF_INIT;
+	struct rye_span rest;
+
+	if (!beside || outside_read(look, &moves) != 0)
+		return NULL;
+	for (rest = buf_span(&moves); rest.len;) {
+		auto_free char *kind = git_field(&rest), *from = git_field(&rest);
+		auto_free char *to = git_field(&rest);
+
+		if (kind && from && to && !strcmp(to, beside))
+			return git_swap(from, ask->beside, ask->end);
+	}
+	return NULL;
+}
+
+#define GIT_MOVES_MAX 100
+
+bool git_each(const struct git_ask *ask, git_text_fn fn, void *arg)
+{
+	auto_free char *dir = strndup(ask->path, (size_t)(strrchr(ask->path, '/') - ask->path));
+	struct git_last last = { .ask = ask, .fn = fn, .arg = arg };
+	bool has = dir && git_history(dir, "HEAD", ask->path, &last);
+
+	for (int i = 0; has && ask->beside && last.n < ask->most && i < GIT_MOVES_MAX; i++) {
+		auto_free char *before = git_before(dir, &last);
+		auto_buf struct rye_buf from = RYE_BUF_INIT, path = RYE_BUF_INIT;
+
+		buf_addf(&from, "%s^", last.commit);
+		buf_addf(&path, ":(top,literal)%s", before ? before : "");
+		if (!before || from.failed || path.failed ||
+		    !git_history(dir, from.data, path.data, &last))
+			break;
+	}
+	free(last.commit);
+	free(last.path);
+	return has;
 }

@@ -141,6 +141,7 @@ int verb_log(struct cli *cli)
 	auto_named struct named_item item = { .space_fd = -1 };
 	auto_blob struct rye_blob *now = NULL;
 	struct log_rows log = { .cli = cli, .item = &item, .rows = rows };
+	struct git_ask ask = { .most = (size_t)most };
 	int status;
 
 	if (most < 1 || most > LOG_MAX)
@@ -151,7 +152,12 @@ int verb_log(struct cli *cli)
 	if (status != CLI_OK)
 		return status;
 	log.now = now;
-	git_each(item.file, (size_t)most, log_take, &log);
+	ask.path = item.file;
+	if (item.kind == RYE_SKILL) {
+		ask.end = item.ext;
+		ask.beside = "/SKILL.md";
+	}
+	git_each(&ask, log_take, &log);
 	if (!json_array_size(rows))
 		log_working(&log);
 	if (!cli->opt.json)
