@@ -37,6 +37,10 @@ static int api_near_score(const struct api_near_search *search, const char *id)
 	int whole = near_distance(search->word, id);
 	int leaf = near_distance(search->leaf, leaf_of(id));
 
+	/* where the kind is wrong, too, not also the directory and the name */
+	if (search->typed != RYE_KIND__MAX && search->typed != search->kind && leaf &&
+	    whole >= near_limit(search->word))
+		return NEAR_MAX;
 	/* another of two letters is another word */
 	if (leaf && strlen(search->leaf) < 3)
 		whole = NEAR_MAX;
