@@ -15,9 +15,13 @@
 
 #include <errno.h>
 
-/* Entries of a queue at first: a burst that all parks before its thread is awake must find one. Of a
- * processor on which no thread of ours may run: it may ask all the same. */
-#define DEPTH 32
+/*
+ * Entries of a queue at first: a burst that all parks before its thread is awake must find one. What finds none waits
+ * in the kernel until one of its queue is answered: a REGISTER does not look there (fuse_uring_do_register), and
+ * readahead then stands behind it (fuse_uring_queue_bq_req), so one whose neighbours all hang on a slow disk would
+ * hang with them. Of a processor on which no thread of ours may run: it may ask all the same.
+ */
+#define DEPTH 128
 #define DEPTH_ELSEWHERE 2
 #define SPARE_SQES 32
 

@@ -110,9 +110,9 @@ CODE
 }
 # Of the daemon: how many calls wait.
 waits() { [ "$(grep -l request_wait_answer "/proc/$1/task/"*/wchan | wc -l)" -ge "$2" ]; }
-beside parked parked 0 80
+beside parked parked 0 200
 crowd=$BESIDE
-ok "80 requests of one processor wait, of a queue of 32" until_true waits "$crowd" 80
+ok "200 requests of one processor wait, of a queue of 128" until_true waits "$crowd" 200
 ok "and all processors are answered" asks cat "$M/.ryefs/version"
 ok "by looks that wait for nothing" asks sh -c "ls '$M/tools/rye' && cat '$M/README.md'"
 kill -9 $crowd
