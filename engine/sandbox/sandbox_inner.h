@@ -34,11 +34,13 @@ bool pidlimit_dir(const char *mounts, const char *cgroups, char *ret, size_t siz
 void veil_rows_done(struct veil_rows *rows);
 void veil_rows_fail(struct veil_rows *rows, int sys); /* the first reason counts */
 void veil_rows_add(struct veil_rows *rows, enum veil_how how, const char *path); /* once */
+bool veil_rows_has(const struct veil_rows *rows, enum veil_how how, const char *path);
 void veil_rows_below(struct veil_rows *rows, enum veil_how how, const char *dir, const char *name);
 /* veil_alias.c: adds the other paths that lead to what is frozen or hidden. */
 void veil_rows_aliases(struct veil_rows *rows);
 /* veil_git.c */
-void veil_rows_git(struct veil_rows *rows, const char *project);
+/* name: of a `.git`, below the project. */
+void veil_rows_git(struct veil_rows *rows, const char *project, const char *name);
 
 /*
  * veil_private.c: see there. watch: the kernel is to tell what comes. NULL: no memory. So many
@@ -46,11 +48,12 @@ void veil_rows_git(struct veil_rows *rows, const char *project);
  */
 #define PRIVATE_DIRS 262144
 #define PRIVATE_FILES 1024
+#define PRIVATE_GITS 512
 struct privates;
 struct privates *privates_open(const char *project, bool watch);
 void privates_close(struct privates *privates);
 /* write: also what keeps them in their place. */
-void privates_rows(struct privates *privates, bool write, struct veil_rows *rows);
+void privates_rows(struct privates *privates, const struct veil_want *want, struct veil_rows *rows);
 uint64_t privates_stamp(struct privates *privates); /* of those that there are */
 
 struct privates *veil_watch_privates(const struct veil_watch *watch);

@@ -103,38 +103,56 @@ static void protect_whole(struct veil_rows *rows, const char *dir)
 	}
 }
 
-/* "gitdir: PATH" of a work tree or a submodule; NULL: none, or not in the project. */
+/* "gitdir: PATH" of a work tree or a submodule, from where it stands; NULL: none, or not in the project. */
 static char *git_named(const char *project, const char *file)
 {
 	char text[PATH_MAX + 16] = "", path[2 * PATH_MAX + 32];
 	auto_close int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	int above = (int)(strrchr(file, '/') - file) + 1;
 	auto_free char *real = NULL;
 
 	if (n < 8 || strncmp(text, "gitdir: ", 8) != 0)
 		return NULL;
 	text[8 + strcspn(text + 8, "\r\n")] = 0;
-	snprintf(path, sizeof(path), "%s%s%s", text[8] == '/' ? "" : project,
-		 text[8] == '/' ? "" : "/", text + 8);
+	snprintf(path, sizeof(path), "%.*s%s", text[8] == '/' ? 0 : above, file, text + 8);
 	real = realpath(path, NULL);
 	return real && git_inside(project, real) ? steal(&real) : NULL;
 }
 
-void veil_rows_git(struct veil_rows *rows, const char *project)
+/* What lies between the project and the path stays where it is: from above, for each is a mount in the last. */
+static void anchor_above(struct veil_rows *rows, const char *project, const char *path)
+{
+	const char *at = path + strlen(project) + 1;
+
+	for (; (at = strchr(at, '/')) && !rows->failed; at++) {
+		auto_free char *dir = strndup(path, (size_t)(at - path));
+
+		if (dir)
+			veil_rows_add(rows, VEIL_ANCHOR, dir);
+		else
+			rows->failed = true;
+	}
+}
+
+void veil_rows_git(struct veil_rows *rows, const char *project, const char *name)
 {
 	auto_free char *git = NULL, *real = NULL;
 	struct stat st;
 
-	if (asprintf(&git, "%s/.git", project) < 0) {
+	if (asprintf(&git, "%s/%s", project, name) < 0) {
 		rows->failed = true;
 		return;
 	}
 	if (lstat(git, &st) < 0)
 		return;
+	anchor_above(rows, project, git);
 	/* a file says where it is: nothing else may take its place */
 	if (S_ISREG(st.st_mode))
 		veil_rows_add(rows, VEIL_FREEZE, git);
 	real = S_ISREG(st.st_mode) ? git_named(project, git) : realpath(git, NULL);
-	if (real && git_inside(project, real) && git_is_dir(real))
-		protect_whole(rows, real);
+	if (!real || !git_inside(project, real) || !git_is_dir(real))
+		return;
+	anchor_above(rows, project, real);
+	protect_whole(rows, real);
 }

@@ -159,9 +159,8 @@ static void hide_private(const struct veil_want *want, struct veil_rows *rows)
 		if (dirs[i])
 			veil_rows_add(rows, VEIL_HIDE, dirs[i]);
 	if (want->write && !(want->shown & SHOW_GIT))
-		veil_rows_git(rows, want->spaces->v[0].root);
-	if (!(want->shown & SHOW_ENV))
-		privates_rows(veil_watch_privates(want->watch), want->write, rows);
+		veil_rows_git(rows, want->spaces->v[0].root, ".git");
+	privates_rows(veil_watch_privates(want->watch), want, rows);
 }
 
 static uint64_t add_stamp(uint64_t hash, int dir, const char *path)

@@ -42,11 +42,14 @@ struct privates {
 	_Atomic bool blind; /* the kernel watches no more directories: the same */
 	_Atomic uint64_t come; /* how often it told that one may have come */
 	pthread_mutex_t lock; /* of all below */
-	struct veil_rows found;
-	bool known; /* they were found, all of them */
+	struct veil_rows found, gits;
+	bool known; /* they were found, all of them or too many */
+	struct veil_rows first; /* repositories that were there when they were looked for first */
+	bool began; /* that was done */
 	uint64_t stamp, seen; /* of them; `come` before they were looked for */
 	int64_t looked_ms;
-	int64_t too_many_until_ms; /* there are more than can be hidden */
+	bool many; /* there are more than can be hidden … */
+	int64_t many_until_ms; /* … which is believed until then */
 };
 
 struct privates *privates_open(const char *project, bool watch)
@@ -72,6 +75,8 @@ void privates_close(struct privates *privates)
 	if (privates->inotify >= 0)
 		close(privates->inotify);
 	veil_rows_done(&privates->found);
+	veil_rows_done(&privates->gits);
+	veil_rows_done(&privates->first);
 	pthread_mutex_destroy(&privates->lock);
 	free(privates->project);
 	free(privates);
@@ -161,7 +166,8 @@ struct private_dir {
 
 struct private_walk {
 	struct privates *privates;
-	struct veil_rows rows;
+	struct veil_rows rows, gits;
+	bool many; /* not all are in them */
 	struct private_dir *dirs;
 	size_t n, size;
 };
@@ -172,23 +178,23 @@ static void private_walk_done(struct private_walk *walk)
 		free(walk->dirs[i].path);
 	free(walk->dirs);
 	veil_rows_done(&walk->rows);
+	veil_rows_done(&walk->gits);
 }
 
 /* Takes over path. */
 static void walk_later(struct private_walk *walk, char *path, size_t above)
 {
-	if (path && walk->n == PRIVATE_DIRS) {
-		veil_rows_fail(&walk->rows, E2BIG);
-	} else if (path && walk->n == walk->size) {
+	walk->many |= walk->n == PRIVATE_DIRS;
+	if (path && walk->n == walk->size && !walk->many) {
 		size_t size = walk->size ? walk->size * 2 : 256;
 		struct private_dir *dirs = realloc(walk->dirs, size * sizeof(*dirs));
 
 		walk->dirs = dirs ? dirs : walk->dirs;
 		walk->size = dirs ? size : walk->size;
 	}
-	if (!path || walk->n == walk->size)
+	if (!path || (walk->n == walk->size && !walk->many))
 		veil_rows_fail(&walk->rows, ENOMEM);
-	if (walk->rows.failed) {
+	if (walk->rows.failed || walk->n == PRIVATE_DIRS) {
 		free(path);
 		return;
 	}
@@ -202,8 +208,10 @@ static void walk_later(struct private_walk *walk, char *path, size_t above)
 /* What lies in the directory `in`, or that one itself. */
 static void walk_hide(struct private_walk *walk, size_t in, const char *path)
 {
-	if (walk->rows.n == PRIVATE_FILES)
-		veil_rows_fail(&walk->rows, E2BIG);
+	if (walk->rows.n == PRIVATE_FILES) {
+		walk->many = true;
+		return;
+	}
 	veil_rows_below(&walk->rows, VEIL_HIDE, walk->privates->project, path);
 	for (size_t i = in; i && !walk->dirs[i].holds; i = walk->dirs[i].above)
 		walk->dirs[i].holds = true;
@@ -227,12 +235,51 @@ static bool is_directory(int dir, const struct dirent *entry)
 		fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode));
 }
 
+/* ---- repositories below the project's own ---- */
+
+#define GIT_NAME ".git"
+
+/*
+ * A file leads to a submodule or a work tree, which `git status` above goes into. A directory that came later is
+ * a tool's to make and to remove; one that was there is a person's.
+ */
+static bool git_counts(struct privates *privates, const char *path, bool below)
+{
+	GUARD(&privates->lock);
+	return !below || !privates->began || veil_rows_has(&privates->first, VEIL_FREEZE, path);
+}
+
+static void walk_git(struct private_walk *walk, int dir, size_t at, const struct dirent *entry)
+{
+	bool below = is_directory(dir, entry);
+	auto_free char *path = NULL;
+	struct stat st;
+
+	if (!below && (fstatat(dir, GIT_NAME, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode)))
+		return;
+	if (asprintf(&path, "%s/" GIT_NAME, walk->dirs[at].path) < 0) {
+		veil_rows_fail(&walk->rows, ENOMEM);
+		return;
+	}
+	if (!git_counts(walk->privates, path, below))
+		return;
+	if (walk->gits.n == PRIVATE_GITS) {
+		walk->many = true;
+		return;
+	}
+	veil_rows_add(&walk->gits, VEIL_FREEZE, path);
+	if (walk->gits.failed)
+		veil_rows_fail(&walk->rows, ENOMEM);
+}
+
 static void walk_entry(struct private_walk *walk, int dir, size_t at, const struct dirent *entry)
 {
 	const char *base = walk->dirs[at].path;
 	bool below = is_directory(dir, entry);
 	auto_free char *path = NULL;
 
+	if (*base && !strcmp(entry->d_name, GIT_NAME))
+		walk_git(walk, dir, at, entry);
 	if (below ? private_skips(entry->d_name) : !is_private(dir, entry))
 		return;
 	if (asprintf(&path, "%s%s%s", base, *base ? "/" : "", entry->d_name) < 0)
@@ -286,8 +333,9 @@ static void private_walk_dir(struct private_walk *walk, int root, size_t at)
 		walk_entry(walk, fd, at, entry);
 }
 
-static uint64_t stamp_of(const struct veil_rows *rows)
+static uint64_t stamp_of(const struct private_walk *walk)
 {
+	const struct veil_rows *rows = &walk->rows;
 	uint64_t hash = HASH_BASIS;
 	struct stat st;
 
@@ -298,6 +346,8 @@ static uint64_t stamp_of(const struct veil_rows *rows)
 		if (stat(rows->v[i].path, &st) == 0)
 			hash = hash_add(hash, st.st_ino);
 	}
+	for (size_t i = 0; i < walk->gits.n; i++)
+		hash = hash_text(hash, walk->gits.v[i].path);
 	return hash;
 }
 
@@ -309,7 +359,7 @@ static bool has_come(const struct inotify_event *event)
 		return false;
 	if (event->mask & IN_ISDIR)
 		return !private_skips(event->name);
-	return private_sort_of(event->name) != PRIVATE_NONE;
+	return private_sort_of(event->name) != PRIVATE_NONE || !strcmp(event->name, GIT_NAME);
 }
 
 /* Asks the kernel what has come. */
@@ -334,84 +384,98 @@ static void privates_hear(struct privates *privates)
 static bool privates_known(struct privates *privates)
 {
 	GUARD(&privates->lock);
+	if (privates->known && privates->many)
+		return clock_ms() < privates->many_until_ms;
 	if (!privates->known || privates->blind)
 		return privates->known && clock_ms() - privates->looked_ms < PRIVATE_BLIND_MS;
 	return privates->seen == privates->come;
 }
 
-static bool privates_too_many(struct privates *privates)
-{
-	GUARD(&privates->lock);
-	return clock_ms() < privates->too_many_until_ms;
-}
-
-static void privates_walk(struct privates *privates, struct private_walk *walk)
+/* How long it took. */
+static int64_t privates_walk(struct privates *privates, struct private_walk *walk)
 {
 	auto_close int root = open(privates->project, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int64_t took_ms = -clock_own_us() / 1000; /* other programs do not make it longer */
+	int64_t began_ms = clock_own_us() / 1000; /* other programs do not make it longer */
 
 	walk_later(walk, strdup(""), 0);
 	for (size_t i = 0; root >= 0 && i < walk->n && !walk->rows.failed; i++)
 		private_walk_dir(walk, root, i);
 	walk_anchor(walk);
-	took_ms += clock_own_us() / 1000;
-	if (!walk->rows.failed || walk->rows.sys != E2BIG)
-		return;
-	GUARD(&privates->lock);
-	privates->too_many_until_ms = clock_ms() + MIN_OF(took_ms, PRIVATE_TOO_MANY_MS);
+	return clock_own_us() / 1000 - began_ms;
 }
 
-/* Finds them, unless nothing has come. rows: told why it cannot. */
-static void privates_look(struct privates *privates, struct veil_rows *rows)
+static void rows_swap(struct veil_rows *a, struct veil_rows *b)
+{
+	struct veil_rows was = *a;
+
+	*a = *b;
+	*b = was;
+}
+
+/* Lock held. */
+static void privates_began(struct privates *privates)
+{
+	const struct veil_rows *gits = &privates->gits;
+
+	for (size_t i = 0; i < gits->n && !privates->began; i++)
+		veil_rows_add(&privates->first, VEIL_FREEZE, gits->v[i].path);
+	privates->began = true;
+}
+
+/* Finds them, unless nothing has come. 0, or why it cannot. */
+static int privates_look(struct privates *privates)
 {
 	__attribute__((cleanup(private_walk_done))) struct private_walk walk = { privates };
-	struct veil_rows before;
+	int64_t now = clock_ms(), took_ms;
 	uint64_t come, stamp;
-	int64_t now = clock_ms();
 
 	privates_hear(privates);
 	if (privates_known(privates))
-		return;
-	if (privates_too_many(privates)) {
-		veil_rows_fail(rows, E2BIG);
-		return;
-	}
+		return 0;
 	come = privates->come;
-	privates_walk(privates, &walk);
-	if (walk.rows.failed) {
-		veil_rows_fail(rows, walk.rows.sys);
-		return;
-	}
-	stamp = stamp_of(&walk.rows);
+	took_ms = privates_walk(privates, &walk);
+	if (walk.rows.failed)
+		return walk.rows.sys;
+	stamp = stamp_of(&walk);
 	GUARD(&privates->lock);
 	if (privates->known && come < privates->seen)
-		return;
-	before = privates->found;
-	privates->found = walk.rows;
-	walk.rows = before;
+		return 0;
+	rows_swap(&privates->found, &walk.rows);
+	rows_swap(&privates->gits, &walk.gits);
+	privates_began(privates);
 	privates->known = true;
+	privates->many = walk.many;
+	privates->many_until_ms = clock_ms() + MIN_OF(took_ms, PRIVATE_TOO_MANY_MS);
 	privates->stamp = stamp;
 	privates->seen = come;
 	privates->looked_ms = now;
+	return 0;
 }
 
-void privates_rows(struct privates *privates, bool write, struct veil_rows *rows)
+void privates_rows(struct privates *privates, const struct veil_want *want, struct veil_rows *rows)
 {
-	privates_look(privates, rows);
+	bool hides = !(want->shown & SHOW_ENV), gits = want->write && !(want->shown & SHOW_GIT);
+	int sys = hides || gits ? privates_look(privates) : 0;
+
+	if (sys)
+		veil_rows_fail(rows, sys);
 	GUARD(&privates->lock);
-	for (size_t i = 0; i < privates->found.n && !rows->failed; i++) {
+	if (hides && privates->many)
+		veil_rows_fail(rows, E2BIG);
+	for (size_t i = 0; hides && i < privates->found.n && !rows->failed; i++) {
 		const struct veil_row *row = &privates->found.v[i];
 
-		if (write || row->how == VEIL_HIDE)
+		if (want->write || row->how == VEIL_HIDE)
 			veil_rows_add(rows, row->how, row->path);
 	}
+	for (size_t i = 0; gits && i < privates->gits.n && !rows->failed; i++)
+		veil_rows_git(rows, privates->project, privates->gits.v[i].path);
 }
 
 uint64_t privates_stamp(struct privates *privates)
 {
-	__attribute__((cleanup(veil_rows_done))) struct veil_rows trouble = { 0 };
+	int sys = privates_look(privates);
 
-	privates_look(privates, &trouble);
 	GUARD(&privates->lock);
-	return trouble.failed ? 0 : privates->stamp;
+	return sys || privates->many ? 0 : privates->stamp;
 }

@@ -27,7 +27,7 @@ void veil_rows_fail(struct veil_rows *rows, int sys)
 	rows->failed = true;
 }
 
-static bool veil_rows_has(const struct veil_rows *rows, enum veil_how how, const char *path)
+bool veil_rows_has(const struct veil_rows *rows, enum veil_how how, const char *path)
 {
 	for (size_t i = 0; i < rows->n; i++)
 		if (rows->v[i].how == how && !strcmp(rows->v[i].path, path))

@@ -35,6 +35,17 @@ repository() {
     git worktree add -q "$P/tree" && git -C tree config extensions.worktreeConfig true &&
     git -C tree config --worktree x.y z) >/dev/null 2>&1
   rm -rf "$P/.git/modules/lib/hooks"
+  mkdir -p "$P/deep"
+  git init -q "$P/deep/inner"
+  # what git status would run of a submodule whose .git leads to a tool's own directory
+  cp -r "$P/.git/modules/lib" "$P/evil" && git config -f "$P/evil/config" core.worktree ../lib &&
+    git config -f "$P/evil/config" core.fsmonitor "touch $T/ran; false"
+}
+
+# A repository that came later is a tool's own: another run may change and remove it.
+clones() {
+  fx_tool "$P" t/clones '# requires: [fs.write]' 'cd "$2" || exit 1' 'git init -q made && echo made'
+  fx_tool "$P" t/unclones '# requires: [fs.write]' 'cd "$2" || exit 1' 'git -C made config a.b c && rm -rf made && test ! -e made && echo gone'
 }
 
 git_attempts() {
@@ -64,6 +75,18 @@ tree-config echo x >>.git/worktrees/tree/config.worktree
 tree-common echo x >.git/worktrees/tree/commondir
 tree-move mv .git/worktrees/tree .git/worktrees/t
 trees-move mv .git/worktrees .git/t
+module-leads-write echo "gitdir: ../evil" >lib/.git
+module-leads-remove rm -f lib/.git
+module-leads-replace echo "gitdir: ../evil" >out/g && mv -f out/g lib/.git
+module-work-move python3 -I -c "import os; os.rename(\"lib\", \"out/lib\")"
+tree-leads rm -f tree/.git
+tree-work-move python3 -I -c "import os; os.rename(\"tree\", \"out/tree\")"
+inner-config git -C deep/inner config core.fsmonitor evil
+inner-replace echo x >out/c && mv -f out/c deep/inner/.git/config
+inner-hook echo x >deep/inner/.git/hooks/post-checkout
+inner-git-move python3 -I -c "import os; os.rename(\"deep/inner/.git\", \"out/git2\")"
+inner-move python3 -I -c "import os; os.rename(\"deep/inner\", \"out/inner\")"
+inner-above-move python3 -I -c "import os; os.rename(\"deep\", \"out/deep\")"
 TEXT
 }
 
@@ -136,6 +159,7 @@ tools() {
   git_attempts | attempts t/gits '[fs.write]'
   git_attempts | attempts t/gits_any '[fs.write, net.http]'
   commits
+  clones
   private_attempts | attempts t/private '[fs.read, fs.write]'
   carries | attempts t/carries '[fs.read, fs.write]'
   moves
@@ -222,6 +246,10 @@ for sandbox in auto strict; do
   held "$sandbox" gits
   held "$sandbox" gits_any
   same_file "$sandbox: git's configuration is as it was" "$P/.git/config" "$T/config"
+  git -C "$P" status >/dev/null 2>&1
+  not_ok "$sandbox: nor runs git what a tool has written" test -e "$T/ran"
+  is "$sandbox: a repository of its own is made" "$(said t/clones)" made
+  is "$sandbox: changed and removed" "$(said t/unclones)" gone
   like "$sandbox: but commits, checks out, merges" "$(said t/commits)" '^[0-9]+$'
   held "$sandbox" private
   like "$sandbox: a warm one sees none" "$(said t/warm)" '"found": ?\[\]'

@@ -36,7 +36,8 @@ static bool too_many(struct privates *privates)
 {
 	__attribute__((cleanup(veil_rows_done))) struct veil_rows rows = { 0 };
 
-	privates_rows(privates, true, &rows);
+	privates_rows(privates, &(const struct veil_want){ .write = true, .shown = SHOW_GIT },
+		      &rows);
 	assert_true(!rows.failed || rows.sys == E2BIG);
 	return rows.failed;
 }
