@@ -56,14 +56,14 @@ struct git_text {
 	struct rye_span text; /* len 0: it was removed, or is gone */
 };
 typedef int (*git_text_fn)(void *arg, const struct git_text *text); /* nonzero stops */
-struct git_ask {
+struct git_past {
 	const char *path;
 	size_t most;
 	/* of one whose text a move changes too much: "x" + end moves with "x" + beside, which git knows; or NULL */
 	const char *end, *beside;
 };
 /* The newest first. False: git does not have the file. */
-bool git_each(const struct git_ask *ask, git_text_fn fn, void *arg);
+bool git_each(const struct git_past *ask, git_text_fn fn, void *arg);
 
 /* ---- watch_execute.c ---- */
 

@@ -84,7 +84,7 @@ static bool git_next(const char *dir, struct rye_span *rest, git_text_fn fn, voi
 
 /* The last commit that was told, and what the file was called there. */
 struct git_last {
-	const struct git_ask *ask;
+	const struct git_past *ask;
 	git_text_fn fn;
 	void *arg;
 	char *commit, *path;
@@ -135,7 +135,7 @@ static char *git_swap(const char *path, const char *end, const char *other)
 /* What the file was called before that commit, by the one beside it, to free; NULL: it was made there. */
 static char *git_before(const char *dir, const struct git_last *last)
 {
-	const struct git_ask *ask = last->ask;
+	const struct git_past *ask = last->ask;
 	const char *look[] = { GIT,
 			       dir,
 			       "diff-tree",
@@ -168,7 +168,7 @@ static char *git_before(const char *dir, const struct git_last *last)
 
 #define GIT_MOVES_MAX 100
 
-bool git_each(const struct git_ask *ask, git_text_fn fn, void *arg)
+bool git_each(const struct git_past *ask, git_text_fn fn, void *arg)
 {
 	auto_free char *dir = strndup(ask->path, (size_t)(strrchr(ask->path, '/') - ask->path));
 	struct git_last last = { .ask = ask, .fn = fn, .arg = arg };

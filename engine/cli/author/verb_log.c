@@ -141,7 +141,7 @@ int verb_log(struct cli *cli)
 	auto_named struct named_item item = { .space_fd = -1 };
 	auto_blob struct rye_blob *now = NULL;
 	struct log_rows log = { .cli = cli, .item = &item, .rows = rows };
-	struct git_ask ask = { .most = (size_t)most };
+	struct git_past ask = { .most = (size_t)most };
 	int status;
 
 	if (most < 1 || most > LOG_MAX)
