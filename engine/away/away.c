@@ -112,10 +112,13 @@ static int away_carry_out(struct away *away, struct away_end *ret, struct rye_er
 
 	if (!r)
 		r = words_open(away, err);
-	if (!r)
+	/* one that is taken up is asked for until it can be reached */
+	if (!r && !away->again)
 		r = away_connect(away, err);
 	if (!r)
 		r = away_order(away, err);
+	if (!r && !away->again)
+		r = away_note(away, err);
 	if (r)
 		return r;
 	for (;;) {

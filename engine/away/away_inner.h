@@ -25,6 +25,7 @@ struct away {
 	int64_t live, story; /* bytes of live and transcript.jsonl that are here */
 	struct rye_buf news; /* of BOARD_NEWS: a line that is not whole yet */
 	int transcript; /* the file; -1: the run has none */
+	bool again; /* another process has followed the run before, and the node may have its order */
 	bool accepted; /* the node has the order: it may run, whatever becomes of the connection */
 	bool cancelled; /* and the node was told so */
 	bool faulted; /* the error is one that the node has told */
@@ -39,6 +40,8 @@ struct away {
 
 /* away_open.c */
 int away_open(struct away *away, struct rye_err *err);
+/* What a process needs that takes this one's place: once the order is in the outbox. */
+int away_note(const struct away *away, struct rye_err *err);
 void away_close(struct away *away);
 
 /* away.c. Was it asked to end? */

@@ -181,6 +181,11 @@ int away_order(struct away *away, struct rye_err *err)
 
 	if (r < 0)
 		return r;
+	if (!r && away->again)
+		return rye_fail(
+			err, RYE_LOST,
+			"%s: the order of this run is not here any more; what came of it is not known",
+			away->remote.name);
 	r = r ? 0 : order_make(away, err);
 	return r ? r :
 		   order_read((struct rye_span){ away->envelope->data, away->envelope->len },

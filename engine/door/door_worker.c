@@ -14,6 +14,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -45,8 +46,33 @@ int door_workers(const struct node_dir *node)
 	return n;
 }
 
+/*
+ * Without the marks by which the processes of a run, or of a thread, are found and ended with it: this one may be at the
+ * other end of a pipe to a follower, and its runs outlive that one. To free; NULL: no memory.
+ */
+static char **worker_environment(void)
+{
+	static const char *const marks[] = { "RYE_RUN=", "RYE_THREAD_ID=" };
+	size_t n = 0, kept = 0;
+	char **ret;
+
+	while (environ[n])
+		n++;
+	ret = calloc(n + 1, sizeof(*ret));
+	for (size_t i = 0; ret && i < n; i++) {
+		bool marked = false;
+
+		for (size_t k = 0; k < ARRAY_SIZE(marks); k++)
+			marked |= !strncmp(environ[i], marks[k], strlen(marks[k]));
+		if (!marked)
+			ret[kept++] = environ[i];
+	}
+	return ret;
+}
+
 void door_worker(const struct node_dir *node)
 {
+	auto_free char **envp = worker_environment();
 	const char *idle = getenv("RYE_NODE_IDLE_MS");
 	char name[] = "ryefs", verb[] = "node-work", usual[] = IDLE_MS;
 	char *const argv[] = { name, verb, node->path, idle ? (char *)idle : usual, NULL };
@@ -73,7 +99,8 @@ void door_worker(const struct node_dir *node)
 						POSIX_SPAWN_SETSIGDEF);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setsigdefault(&attr, &all);
-	(void)!posix_spawn(&pid, "/proc/self/exe", &actions, &attr, argv, environ);
+	if (envp)
+		(void)!posix_spawn(&pid, "/proc/self/exe", &actions, &attr, argv, envp);
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&actions);
 }

@@ -14,6 +14,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct recovery {
 	const struct fork_env *where;
@@ -309,6 +311,33 @@ static void recover_files(struct recovery *recovery)
 	key_wipe(&recovery->key);
 }
 
+/* So many runners follow one run: what ends each of them ends the next one, too. */
+#define FOLLOWED_MAX 100
+
+/*
+ * It runs elsewhere, and was not asked to end: what the process that followed it has noted, and signed, is enough for
+ * another one. Its order lies in the outbox. NULL: there is none, or too many have tried.
+ */
+static json_t *recover_follow(const struct fork_env *where, const struct thread_lost *lost)
+{
+	const struct record record = { .ai = -1,
+				       .dir = lost->dir,
+				       .id = lost->id,
+				       .trust = where->items->trust };
+	json_t *doc = strcmp(lost->status, "error") ? NULL : record_noted(&record, RECORD_FOLLOW);
+	auto_close int tries = doc ? openat(lost->dir, RECORD_FOLLOWED,
+					    O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+					    0600) :
+				     -1;
+	struct stat st;
+
+	if (tries >= 0 && !fstat(tries, &st) && st.st_size < FOLLOWED_MAX &&
+	    write(tries, ".", 1) == 1)
+		return doc;
+	json_decref(doc);
+	return NULL;
+}
+
 /* Of one that runs elsewhere what is here are copies of its records, to which nothing is added here. */
 static bool recover_has_files(const struct thread_lost *lost)
 {
@@ -320,6 +349,9 @@ void fork_recover(const struct fork_env *where, struct thread_lost *lost)
 {
 	struct recovery recovery = { .where = where, .lost = lost };
 
+	lost->again = recover_follow(where, lost);
+	if (lost->again)
+		return;
 	if (recover_has_files(lost))
 		recover_files(&recovery);
 	/* its budget is held before its first file is there */

@@ -6,6 +6,7 @@
 #include "record/record_inner.h"
 
 #include "base/io.h"
+#include "bounds.h"
 #include "clock.h"
 #include "memory.h"
 #include "scope.h"
@@ -194,38 +195,55 @@ void thread_cost_read(const json_t *object, struct thread_cost *ret)
 
 /* ---- records of another machine ---- */
 
-int record_vouch(const struct record *record, const char *remote, const char *pem,
-		 struct rye_err *err)
+int record_note(const struct record *record, const char *name, bool synced, json_t *doc,
+		struct rye_err *err)
 {
-	auto_json json_t *doc =
-		json_pack("{s:s, s:s, s:s}", "thread_id", record->id, "remote", remote, "key", pem);
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	int r = doc ? signdoc_sign(record->key, doc, NULL, err) : memory_fail(err);
+	int r;
 
+	json_sets(doc, "thread_id", record->id);
+	r = signdoc_sign(record->key, doc, NULL, err);
 	if (r)
 		return r;
 	json_put(&text, doc, true);
-	return text.failed ? memory_fail(err) :
-			     record_put(record->dir, RECORD_VOUCHED, buf_span(&text), err);
+	if (text.failed)
+		return memory_fail(err);
+	r = (synced ? io_replace_at : io_remember_at)(record->dir, name, buf_span(&text), 0600);
+	return r < 0 ? rye_fail_sys(err, -r, "%s", name) : 0;
 }
 
-#define VOUCHED_MAX 16384
-
-bool record_vouched(const struct record *record, char ret_remote[65], struct trust_box **ret_box)
+json_t *record_noted(const struct record *record, const char *name)
 {
 	auto_blob struct rye_blob *text = NULL;
 	auto_json json_t *doc = NULL;
-	char ref[RECORD_REF_MAX], state[RECORD_REF_MAX], story[RECORD_REF_MAX];
+	char ref[RECORD_REF_MAX];
+
+	if (io_read_at(record->dir, name, RYE_MESSAGE_MAX, &text))
+		return NULL;
+	doc = json_parse((struct rye_span){ text->data, text->len }, 0, name, NULL);
+	record_ref(record, name, ref);
+	if (!doc || signdoc_verify(record->trust, ref, doc, NULL) ||
+	    strcmp(json_str(doc, "thread_id"), record->id) != 0)
+		return NULL;
+	return steal(&doc);
+}
+
+int record_vouch(const struct record *record, const char *remote, const char *pem,
+		 struct rye_err *err)
+{
+	auto_json json_t *doc = json_pack("{s:s, s:s}", "remote", remote, "key", pem);
+
+	return doc ? record_note(record, RECORD_VOUCHED, true, doc, err) : memory_fail(err);
+}
+
+bool record_vouched(const struct record *record, char ret_remote[65], struct trust_box **ret_box)
+{
+	auto_json json_t *doc = record_noted(record, RECORD_VOUCHED);
+	char state[RECORD_REF_MAX], story[RECORD_REF_MAX];
 	const char *const scope[2] = { state, story };
 	struct key_public key;
 
-	if (io_read_at(record->dir, RECORD_VOUCHED, VOUCHED_MAX, &text))
-		return false;
-	doc = json_parse((struct rye_span){ text->data, text->len }, 0, RECORD_VOUCHED, NULL);
-	record_ref(record, RECORD_VOUCHED, ref);
-	if (!doc || signdoc_verify(record->trust, ref, doc, NULL) ||
-	    strcmp(json_str(doc, "thread_id"), record->id) != 0 ||
-	    key_public_parse(span_of(json_str(doc, "key")), &key, NULL))
+	if (!doc || key_public_parse(span_of(json_str(doc, "key")), &key, NULL))
 		return false;
 	record_ref(record, "**", state);
 	snprintf(story, sizeof(story), "knowledge:agent/threads/%.1024s/**", record->id);

@@ -131,6 +131,22 @@ void record_stamp(const struct record *record, char ret[40]); /* 2026-01-02T03:0
 json_t *record_redact(const struct record *record, const json_t *value);
 
 /*
+ * What a process notes of a thread for the ones behind it: a document of its directory, signed with record->key, which
+ * signs records here. doc: "thread_id" and the signature are added. synced: it outlives a loss of power at once.
+ */
+int record_note(const struct record *record, const char *name, bool synced, json_t *doc,
+		struct rye_err *err);
+/* One that is good; a new reference, or NULL. */
+json_t *record_noted(const struct record *record, const char *name);
+
+/*
+ * How a run elsewhere is followed, {ref, orders}: of the orders of its runner what another one needs. In RECORD_FOLLOWED
+ * a byte for each that was begun behind the first.
+ */
+#define RECORD_FOLLOW ".follow.json"
+#define RECORD_FOLLOWED ".followed"
+
+/*
  * Records that another machine has made, whose key nothing here vouches for: in a thread's directory, signed by the
  * key that signs records here, {thread_id, remote, key}. Such a key counts for the records of that thread.
  */

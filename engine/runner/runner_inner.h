@@ -55,7 +55,8 @@ void live_close(struct live *live);
  * runner_wait.c: a call, until it is answered or its runner is told to stop.
  *
  * SIGTERM, SIGINT and SIGHUP cancel it; a second one ends the process at once, which the watching
- * worker records as a cancel, too. So does the file CANCEL_MARK, of which SIGIO tells.
+ * worker records as a cancel, too. So does the file CANCEL_MARK, of which SIGIO tells. A runner that follows what
+ * runs elsewhere is ended by a signal, and the other by the mark alone.
  */
 
 struct runner_wait {
@@ -64,6 +65,7 @@ struct runner_wait {
 	struct rye_outcome outcome; /* blobs are references of its own */
 	sigset_t signals;
 	int notices; /* inotify over the thread's directory; or -1 */
+	bool leaves; /* it goes on elsewhere, and a signal without the mark ends this process alone */
 	bool signalled, cancelled;
 	_Atomic bool done; /* the outcome is there */
 };

@@ -10,6 +10,7 @@
 #include "scope.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Room for the line that says that more was left out. */
@@ -17,9 +18,14 @@
 
 void live_open(const struct orders *orders, struct live *ret)
 {
-	/* made by the launcher */
+	struct stat st;
+
+	/* made by the launcher; a runner before this one may have written to it */
 	*ret = (struct live){ .fd = openat(orders->dir, "live",
-					   O_WRONLY | O_NOFOLLOW | O_CLOEXEC) };
+					   O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC) };
+	if (ret->fd >= 0 && fstat(ret->fd, &st) == 0)
+		ret->len = (size_t)st.st_size;
+	ret->full = ret->len > RYE_OUTPUT_MAX - LIVE_GAP_MAX;
 }
 
 /* A reader that follows it would take the thread for a silent one. */

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 
@@ -28,7 +29,9 @@ static int watch_marks(int dir)
 
 void wait_init(struct runner_wait *wait, const struct orders *orders)
 {
-	*wait = (struct runner_wait){ .orders = orders };
+	*wait = (struct runner_wait){ .orders = orders,
+				      .leaves = !strcmp(json_str(orders->doc, "type"),
+							ORDERS_REMOTE) };
 	sigemptyset(&wait->signals);
 	sigaddset(&wait->signals, SIGTERM);
 	sigaddset(&wait->signals, SIGINT);
@@ -55,6 +58,9 @@ bool wait_heard(struct runner_wait *wait, int number)
 	if (number < 0 || number == SIGUSR2 || (number == SIGIO && !wait_is_marked(wait)))
 		return false;
 	if (number != SIGIO) {
+		/* a machine that goes down, mostly */
+		if (wait->leaves && !wait_is_marked(wait))
+			raise(SIGKILL);
 		if (wait->signalled)
 			raise(SIGKILL); /* recovery records it; nothing half-written remains */
 		wait->signalled = true;

@@ -51,22 +51,24 @@ int runner_orders(const struct threads *threads, const char *id, const struct la
 	return steal_fd(&fd);
 }
 
+/* The directory is new: what is there already was put there to be written through. */
+static int runner_file(const struct runner_start *start, const char *name)
+{
+	int how = start->again ? O_APPEND | O_NOFOLLOW : O_EXCL;
+
+	return openat(start->dir, name, O_WRONLY | O_CREAT | O_CLOEXEC | how, 0600);
+}
+
 /* A new session of its own, output in spawn.log, nothing inherited but orders and lock. */
 int runner_spawn(const struct runner_start *start, pid_t *ret_pid)
 {
 	char name[] = "ryefs", verb[] = "thread-run";
 	char *const argv[] = { name, verb, start->digest, NULL };
 	/* Copies above the wanted numbers: dup2 onto 3 and 4 must not hit a source. */
-	/* The directory is new: what is there already was put there to be written through. */
-	auto_close int log =
-		openat(start->dir, "spawn.log", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	auto_close int log = runner_file(start, "spawn.log");
 	/* Its first follower may come before the runner. */
-	auto_close int live =
-		openat(start->dir, "live", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	auto_close int grows = start->grows ?
-				       openat(start->dir, start->grows,
-					      O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) :
-				       -1;
+	auto_close int live = runner_file(start, "live");
+	auto_close int grows = start->grows ? runner_file(start, start->grows) : -1;
 	auto_close int high_log = log < 0 ? -1 : fcntl(log, F_DUPFD_CLOEXEC, 10);
 	auto_close int high_order = fcntl(start->order, F_DUPFD_CLOEXEC, 10);
 	auto_close int high_lock = fcntl(start->lock, F_DUPFD_CLOEXEC, 10);

@@ -243,14 +243,61 @@ static void obey_marks(int dir, const char *id, pid_t runner)
 	thread_kill_strays(id);
 }
 
+/* start: all but the digest, which is made here. 0 or a positive errno. */
+static int start_runner(struct threads *threads, struct runner_start *start, const char *id,
+			const struct launch *what, pid_t *ret)
+{
+	char digest[RUNNER_DIGEST];
+	struct watch_ask watch;
+	struct db *db;
+	int r;
+
+	runner_digest(id, what->request, digest);
+	start->digest = digest;
+	r = runner_spawn(start, ret);
+	if (r)
+		return r;
+	/*
+	 * Before the runner writes it itself: a process that knows the thread's id may end it from
+	 * here on.
+	 */
+	runner_write(start->dir, *ret, NULL);
+	if (!threads_registry(threads, false, &db, NULL))
+		registry_running(db, id, *ret, NULL);
+	obey_marks(start->dir, id, *ret);
+	watch = (struct watch_ask){ id, *ret, pidfd_open(*ret, 0), what->ref, what->request };
+	threads_watch(threads, &watch);
+	threads_notify(threads, id);
+	return 0;
+}
+
+int threads_take_up(struct threads *threads, const struct thread_view *view,
+		    const struct launch *what, struct rye_err *err)
+{
+	const char *id = view->row.thread_id;
+	auto_close int order = runner_orders(threads, id, what, err), wait = -1, go = -1;
+	struct runner_start start;
+	int pipe[2], r;
+	pid_t pid;
+
+	if (order < 0)
+		return order;
+	if (pipe2(pipe, O_CLOEXEC) < 0)
+		return rye_fail_sys(err, errno, "cannot follow thread %s", id);
+	wait = pipe[0];
+	go = pipe[1]; /* closed at the end, as in threads_launch */
+	start = (struct runner_start){ view->dir, order,       view->lock,   wait,
+				       NULL,	  what->grows, .again = true };
+	r = start_runner(threads, &start, id, what, &pid);
+	return r ? rye_fail_sys(err, r, "cannot follow thread %s", id) : 0;
+}
+
 int threads_launch(struct threads *threads, const struct launch *what, struct launched *ret,
 		   struct rye_err *err)
 {
 	auto_close int dir = -1, lock = -1, order = -1, wait = -1, go = -1;
 	struct launched launched = { 0 };
-	char digest[RUNNER_DIGEST];
 	struct runner_start start;
-	struct watch_ask watch;
 	int pipe[2];
 	struct db *db;
 	int r;
@@ -273,9 +320,8 @@ int threads_launch(struct threads *threads, const struct launch *what, struct la
 		return r;
 	}
 	/* not before there is a row: a registry that is made anew takes it for a record */
-	start = (struct runner_start){ dir, order, lock, wait, digest, what->grows };
-	runner_digest(launched.thread_id, what->request, digest);
-	r = runner_spawn(&start, &launched.pid);
+	start = (struct runner_start){ dir, order, lock, wait, NULL, what->grows };
+	r = start_runner(threads, &start, launched.thread_id, what, &launched.pid);
 	if (r) {
 		char why[160];
 
@@ -283,17 +329,6 @@ int threads_launch(struct threads *threads, const struct launch *what, struct la
 		threads_record_loss(db, dir, launched.thread_id, "error", why);
 		return rye_fail(err, RYE_IO, "%s", why);
 	}
-	/*
-	 * Before the runner writes it itself: a process that knows the thread's id may end it from
-	 * here on.
-	 */
-	runner_write(dir, launched.pid, NULL);
-	registry_running(db, launched.thread_id, launched.pid, NULL);
-	obey_marks(dir, launched.thread_id, launched.pid);
-	watch = (struct watch_ask){ launched.thread_id, launched.pid, pidfd_open(launched.pid, 0),
-				    what->ref, what->request };
-	threads_watch(threads, &watch);
-	threads_notify(threads, launched.thread_id);
 	*ret = launched;
 	return 0;
 }

@@ -24,6 +24,7 @@ struct thread_lost {
 	const char *why;
 	json_t *reply; /* NULL: a sentence that says why; a new reference */
 	bool later; /* there was no room for its end: the next look at it tries again */
+	json_t *again; /* {ref, orders}: no end, another runner with these takes it up; a new reference */
 };
 
 struct threads_env {

@@ -66,15 +66,20 @@ static int send_to_runner(struct control *control, int number, struct rye_err *e
 	return rye_fail_sys(err, errno, "cannot signal thread %s", control->what->id);
 }
 
+/* A signal alone would leave a run elsewhere as it is there: the mark says that it is meant. */
 static int do_signal(struct control *control, struct rye_err *err)
 {
-	return send_to_runner(control, SIGTERM, err);
+	int r = faccessat(control->view.dir, "remote", F_OK, AT_SYMLINK_NOFOLLOW) ?
+			0 :
+			thread_write(control->view.dir, CANCEL_MARK, SPAN(""), err);
+
+	return r ? r : send_to_runner(control, SIGTERM, err);
 }
 
 static int do_bury(struct control *control, struct rye_err *err)
 {
 	(void)err;
-	if (threads_record_lost(control->threads, &control->view, -1, true))
+	if (threads_record_lost(control->threads, &control->view, -1, true) == THREAD_LOSS_RECORDED)
 		threads_ended(control->threads, control->what->id);
 	return DONE;
 }
@@ -122,16 +127,18 @@ static int do_mark(struct control *control, struct rye_err *err)
 
 static int do_record(struct control *control, struct rye_err *err)
 {
-	(void)err;
-	if (!threads_record_lost(control->threads, &control->view, control->what->exit_status,
-				 false))
+	enum thread_loss loss = threads_record_lost(control->threads, &control->view,
+						    control->what->exit_status, false);
+
+	if (loss == THREAD_LOSS_NO_ROOM)
 		return control->what->event == THREAD_LOOK ?
 			       DONE :
 			       rye_fail(err, RYE_NO_SPACE,
 					"the end of thread %s cannot be recorded now: no room, or "
 					"too many files open",
 					control->what->id);
-	threads_ended(control->threads, control->what->id);
+	if (loss == THREAD_LOSS_RECORDED)
+		threads_ended(control->threads, control->what->id);
 	return AGAIN;
 }
 

@@ -235,6 +235,7 @@ struct runner_start {
 	int go; /* the reading end of a pipe */
 	char *digest; /* of runner_digest */
 	const char *grows; /* of struct launch */
+	bool again; /* its files are there: more is written behind what is in them */
 };
 /* 0 or a positive errno. */
 int runner_spawn(const struct runner_start *start, pid_t *ret_pid);
@@ -319,9 +320,17 @@ int threads_record_loss(struct db *registry, int dir, const char *id, const char
 			const char *why);
 /*
  * The end of a runner that left no row: its result if there is one, else what happened to it.
- * Ends what is left of its processes. False: there is no room for it, it is open still.
+ * Ends what is left of its processes.
  */
-bool threads_record_lost(const struct threads *threads, const struct thread_view *view,
-			 int exit_status, bool killed);
+enum thread_loss {
+	THREAD_LOSS_NO_ROOM, /* it is open still */
+	THREAD_LOSS_RECORDED,
+	THREAD_LOSS_TAKEN_UP, /* another runner goes on with it */
+};
+enum thread_loss threads_record_lost(struct threads *threads, const struct thread_view *view,
+				     int exit_status, bool killed);
+/* thread.c: a runner in the place of one that is gone, with the directory, the lock and the row of the view. */
+int threads_take_up(struct threads *threads, const struct thread_view *view,
+		    const struct launch *what, struct rye_err *err);
 
 #endif

@@ -196,17 +196,37 @@ int threads_record_loss(struct db *registry, int dir, const char *id, const char
 	return r;
 }
 
+/* It goes on elsewhere, whatever has become of the process that followed it here. */
+static bool lost_taken_up(struct threads *threads, const struct thread_view *view,
+			  const struct thread_lost *lost)
+{
+	const json_t *orders = json_object_get(lost->again, "orders");
+	const char *ref = json_str(lost->again, "ref");
+	const struct launch what = { .type = ORDERS_REMOTE,
+				     .ref = ref,
+				     .request = json_object_get(orders, "request"),
+				     .more = orders,
+				     .grows = strncmp(ref, "directive:", strlen("directive:")) ?
+						      NULL :
+						      "transcript.jsonl" };
+
+	return lost->again && view->lock >= 0 && !threads_take_up(threads, view, &what, NULL);
+}
+
 /* As the room that knows the thread's kind tells it, else by a sentence. */
-static bool record_lost(const struct threads *threads, const struct thread_view *view,
-			struct thread_lost *lost)
+static enum thread_loss record_lost(struct threads *threads, const struct thread_view *view,
+				    struct thread_lost *lost)
 {
 	struct rye_outcome outcome = { .code = RYE_IO };
+	bool taken;
 
 	if (threads->env.lost)
 		threads->env.lost(threads->env.lost_arg, lost);
-	if (lost->later) {
+	taken = lost_taken_up(threads, view, lost);
+	if (lost->again || lost->later) {
+		json_decref(lost->again);
 		json_decref(lost->reply);
-		return false;
+		return taken ? THREAD_LOSS_TAKEN_UP : THREAD_LOSS_NO_ROOM;
 	}
 	outcome.reply = lost->reply ? json_blob(lost->reply, false) : NULL;
 	json_decref(lost->reply);
@@ -215,11 +235,11 @@ static bool record_lost(const struct threads *threads, const struct thread_view 
 	else
 		threads_record_loss(view->db, view->dir, lost->id, lost->status, lost->why);
 	rye_blob_unref(outcome.reply);
-	return true;
+	return THREAD_LOSS_RECORDED;
 }
 
-bool threads_record_lost(const struct threads *threads, const struct thread_view *view,
-			 int exit_status, bool killed)
+enum thread_loss threads_record_lost(struct threads *threads, const struct thread_view *view,
+				     int exit_status, bool killed)
 {
 	auto_thread_read struct thread_read read;
 	struct thread_lost lost = { .id = view->row.thread_id, .dir = view->dir };
@@ -228,12 +248,14 @@ bool threads_record_lost(const struct threads *threads, const struct thread_view
 
 	if (exit_status >= 0 && WIFSIGNALED(exit_status))
 		snprintf(why, sizeof(why), LOST " (signal %d)", WTERMSIG(exit_status));
-	thread_kill_strays(lost.id);
+	/* of a follower there is a connection alone; what runs elsewhere has the same id, and that may be this machine */
+	if (view->dir < 0 || faccessat(view->dir, "remote", F_OK, AT_SYMLINK_NOFOLLOW))
+		thread_kill_strays(lost.id);
 	thread_unhear(threads->env.opt->project, lost.id);
 	/* behind the signal that ends it: what it still wrote counts */
 	thread_read(view->dir, lost.id, THREAD_DOCS, &read);
 	if (read.scarce)
-		return false;
+		return THREAD_LOSS_NO_ROOM;
 	killed |= read.has & HAS_KILLED;
 	cancelled = !killed && (read.has & HAS_CANCELLED);
 	snprintf(lost.status, sizeof(lost.status), "%s",
@@ -248,5 +270,5 @@ bool threads_record_lost(const struct threads *threads, const struct thread_view
 		thread_align(view->db, view->dir, lost.id, NULL);
 	else
 		return record_lost(threads, view, &lost);
-	return true;
+	return THREAD_LOSS_RECORDED;
 }

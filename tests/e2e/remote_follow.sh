@@ -47,8 +47,50 @@ is 'every byte came once, in order' "$(sha256sum <"$live")" \
   "$(for i in $(seq 1 300); do echo "line $i: $(printf "%0${WIDE}d" "$i")"; done | sha256sum)"
 is 'and it was begun once' "$(<"$P/.ai/state/threads/$id/changes/begun")" begun
 
+# --- 23: this machine, or its mount ---
+dir() { echo "$P/.ai/state/threads/$id"; }
+follower() { jq .pid "$(dir)/runner.json"; }
+more_than() { [ "$(stat -c %s "$(dir)/live")" -gt "$1" ]; }
+async() { id=$(jq -r .thread_id <<<"$(converse "$M/remotes/node/tools/$1/async")"); }
+whole() { for i in $(seq 1 300); do echo "line $i: $(printf "%0${WIDE}d" "$i")"; done | sha256sum; }
+async lines
+ok 'one that is to outlive this machine prints' until_true more_than 0
+kill -9 "$DAEMON" "$(follower)"
+umount_dead() { fusermount3 -qzu "$M" || umount -lq "$M"; }
+umount_dead
+sleep 0.5
+fx_mount
+is 'a later mount follows it to its end' "$(<"$M/state/threads/$id/wait")" completed
+is 'each byte came once, in order, all the same' "$(sha256sum <"$(dir)/live")" "$(whole)"
+is 'it was begun once' "$(<"$(dir)/changes/begun")" begun
+is 'and its receipt is here' "$(jq -r .receipt.status "$(dir)/receipt.json")" completed
+async lines
+ok 'another prints' until_true more_than 0
+umount_rye
+kill -9 "$(follower)"
+is 'wait alone does as well' "$("$RYEFS" threads wait "$id" --project "$P" --user "$U" --system "$S" 2>&1 | tail -n 1)" completed
+is 'with each byte once' "$(sha256sum <"$(dir)/live")" "$(whole)"
+fx_mount
+async lines
+ok 'a third one prints' until_true more_than 0
+old=$(follower)
+kill "$old"
+another() { [ "$(follower)" != "$old" ]; }
+ok 'a signal ends what follows it alone' until_true another
+echo cancel >"$M/state/threads/$id/ctl"
+is 'a cancel is meant' "$(<"$M/state/threads/$id/wait")" cancelled
+is 'and told there' "$(jq -r .receipt.status "$(dir)/receipt.json")" cancelled
+# what did not come from a process of this person's is not gone by
+async lines
+ok 'a fourth one prints' until_true more_than 0
+umount_rye
+kill -9 "$(follower)"
+sed -i 's/"chain":/"chained":/; s/"remote": *"node"/"remote": "other"/' "$(dir)/.follow.json"
+fx_mount
+is 'a note that is not signed leads nowhere' "$(<"$M/state/threads/$id/wait")" error
+
 # --- 14: one order, sent often ---
-KEY=$(find "$U" -name private_key.pem | head -n 1)
+KEY=$U/.ai/config/keys/signing/private_key.pem
 ask() {
   local verb=$1
 

@@ -173,11 +173,17 @@ like 'once' "$(run threads forget "$id")" 'none that was lost elsewhere'
 id=$(jq -r .thread_id <<<"$(fork_async hello '{"who":"long","target":"remote:node"}')")
 ok 'its first records are here' until_true test -e "$P/.ai/state/threads/$id/thread.json"
 ok 'it naps' until_true asleep
-kill -9 "$(jq .pid "$P/.ai/state/threads/$id/runner.json")"
-is 'it is lost here' "$(<"$threads/$id/wait")" error
-like 'nothing is added to what it has written there' "$(tail -n 1 "$P/.ai/state/threads/$id/transcript.jsonl" | jq -r .event_type) \
-$(jq -r .status "$threads/$id/thread.json")" '^tool_call_start running$'
+follower() { jq .pid "$P/.ai/state/threads/$id/runner.json"; }
+old=$(follower)
+kill -9 "$old"
+another() { [ "$(follower)" != "$old" ]; }
+ok 'another one takes its place' until_true another
+is 'a limit is heard there' "$(run threads limit "$id" turns=8 2>&1)" ''
 kill "$(<"$T/naps")"
+is 'it ends' "$(<"$threads/$id/wait")" completed
+is 'its records are what it wrote there' "$(<"$threads/$id/integrity") $(<"$threads/$id/outputs/greeting")" 'ok 2 checkpoints At last.'
+is 'what it has spent is in the ledger here' "$(sed -n '1p; /^actual/p' "$threads/$id/budget" | xargs)" \
+  "status completed actual $(awk '$1 == "spend" { print $2 }' "$threads/$id/cost")"
 
 # --- 19: children of a model's thread, all elsewhere ---
 reply=$(fork parent '{}')
