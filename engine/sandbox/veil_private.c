@@ -452,13 +452,10 @@ static int privates_look(struct privates *privates)
 	return 0;
 }
 
-void privates_rows(struct privates *privates, const struct veil_want *want, struct veil_rows *rows)
+/* What was found of both sorts; gits: the caller's. */
+static void privates_take(struct privates *privates, const struct veil_want *want, bool hides,
+			  struct veil_rows *rows, struct veil_rows *gits)
 {
-	bool hides = !(want->shown & SHOW_ENV), gits = want->write && !(want->shown & SHOW_GIT);
-	int sys = hides || gits ? privates_look(privates) : 0;
-
-	if (sys)
-		veil_rows_fail(rows, sys);
 	GUARD(&privates->lock);
 	if (hides && privates->many)
 		veil_rows_fail(rows, E2BIG);
@@ -468,8 +465,23 @@ void privates_rows(struct privates *privates, const struct veil_want *want, stru
 		if (want->write || row->how == VEIL_HIDE)
 			veil_rows_add(rows, row->how, row->path);
 	}
-	for (size_t i = 0; gits && i < privates->gits.n && !rows->failed; i++)
-		veil_rows_git(rows, privates->project, privates->gits.v[i].path);
+	for (size_t i = 0; i < privates->gits.n; i++)
+		veil_rows_add(gits, VEIL_FREEZE, privates->gits.v[i].path);
+}
+
+void privates_rows(struct privates *privates, const struct veil_want *want, struct veil_rows *rows)
+{
+	__attribute__((cleanup(veil_rows_done))) struct veil_rows found = { 0 };
+	bool hides = !(want->shown & SHOW_ENV), gits = want->write && !(want->shown & SHOW_GIT);
+	int sys = hides || gits ? privates_look(privates) : 0;
+
+	if (sys)
+		veil_rows_fail(rows, sys);
+	privates_take(privates, want, hides, rows, &found);
+	if (found.failed)
+		veil_rows_fail(rows, ENOMEM);
+	for (size_t i = 0; gits && i < found.n && !rows->failed; i++)
+		veil_rows_git(rows, privates->project, found.v[i].path);
 }
 
 uint64_t privates_stamp(struct privates *privates)

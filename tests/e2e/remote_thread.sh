@@ -14,7 +14,7 @@ agent_model '{"by": "turn", "lanes": {
     printf '%s{"name": "rye_execute", "arguments": {"item_id": "directive:kid", "thread": "fork", "async": true, "target": "remote:node"}}' "${comma-}"
     comma=,
   done)"']}, {"calls": [{"name": "directive_return", "arguments": {"done": "yes"}}]}],
-  "Be a kid": [{"text": "I am."}],
+  "Be a kid": [{"text": "I am.", "delay": 3}],
   "Try all": [{"calls": '"$("$PY" "$E2E/remote_matrix.py" calls "$SRC")"'}, {"text": "Done."}],
   "Fill for": [{"calls": [{"name": "t_mark", "arguments": {}}], "usage": {"input": 190, "output": 10}},
     {"calls": [{"name": "t_marked", "arguments": {}}], "usage": {"input": 9, "output": 1}},
