@@ -467,6 +467,13 @@ static int make_veil(struct boxes *boxes, struct box *box, struct rye_err *err)
 				"from a tool (%d files like .env, in %d directories): remove some, "
 				"or sign the tool with `requires: [env.read]`",
 				PRIVATE_FILES, PRIVATE_DIRS);
+	if (r == -VEIL_GITS)
+		return rye_fail(
+			err, RYE_TOO_BIG,
+			"sandbox: the project has more than %d repositories of git, which a "
+			"tool with fs.write could have git run programs in: sign the tool with "
+			"`requires: [git.config]`, or mount one of them",
+			PRIVATE_GITS);
 	if (boxes->strict || r != -EOPNOTSUPP)
 		return rye_fail_sys(err, -r, "sandbox: cannot make a mount namespace");
 	boxes->bare = true;

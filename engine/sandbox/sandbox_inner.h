@@ -49,6 +49,7 @@ void veil_rows_git(struct veil_rows *rows, const char *project, const char *name
 #define PRIVATE_DIRS 262144
 #define PRIVATE_FILES 1024
 #define PRIVATE_GITS 512
+#define VEIL_GITS EMLINK /* how the rows fail where there are more */
 struct privates;
 struct privates *privates_open(const char *project, bool watch);
 void privates_close(struct privates *privates);

@@ -48,6 +48,7 @@ struct privates {
 	bool began; /* that was done */
 	uint64_t stamp, seen; /* of them; `come` before they were looked for */
 	int64_t looked_ms;
+	bool many_gits; /* there are more than can be kept as they are */
 	bool many; /* there are more than can be hidden … */
 	int64_t many_until_ms; /* … which is believed until then */
 };
@@ -167,7 +168,7 @@ struct private_dir {
 struct private_walk {
 	struct privates *privates;
 	struct veil_rows rows, gits;
-	bool many; /* not all are in them */
+	bool many, many_gits; /* not all are in them */
 	struct private_dir *dirs;
 	size_t n, size;
 };
@@ -264,7 +265,7 @@ static void walk_git(struct private_walk *walk, int dir, size_t at, const struct
 	if (!git_counts(walk->privates, path, below))
 		return;
 	if (walk->gits.n == PRIVATE_GITS) {
-		walk->many = true;
+		walk->many_gits = true;
 		return;
 	}
 	veil_rows_add(&walk->gits, VEIL_FREEZE, path);
@@ -445,6 +446,7 @@ static int privates_look(struct privates *privates)
 	privates_began(privates);
 	privates->known = true;
 	privates->many = walk.many;
+	privates->many_gits = walk.many_gits;
 	privates->many_until_ms = clock_ms() + MIN_OF(took_ms, PRIVATE_TOO_MANY_MS);
 	privates->stamp = stamp;
 	privates->seen = come;
@@ -465,6 +467,8 @@ static void privates_take(struct privates *privates, const struct veil_want *wan
 		if (want->write || row->how == VEIL_HIDE)
 			veil_rows_add(rows, row->how, row->path);
 	}
+	if (privates->many_gits)
+		veil_rows_fail(gits, VEIL_GITS);
 	for (size_t i = 0; i < privates->gits.n; i++)
 		veil_rows_add(gits, VEIL_FREEZE, privates->gits.v[i].path);
 }
@@ -478,8 +482,8 @@ void privates_rows(struct privates *privates, const struct veil_want *want, stru
 	if (sys)
 		veil_rows_fail(rows, sys);
 	privates_take(privates, want, hides, rows, &found);
-	if (found.failed)
-		veil_rows_fail(rows, ENOMEM);
+	if (gits && found.failed)
+		veil_rows_fail(rows, found.sys ? found.sys : ENOMEM);
 	for (size_t i = 0; gits && i < found.n && !rows->failed; i++)
 		veil_rows_git(rows, privates->project, found.v[i].path);
 }

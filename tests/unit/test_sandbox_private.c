@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A project with more private files than a box can hide: that it is so is found once for a call, and
+ * A project with more private files, or repositories, than a box can take: of files that is found once for a call, and
  * found again once some are removed.
  */
 #include "rye_test.h"
@@ -67,10 +67,47 @@ static void too_many_are_found_once(void **state)
 	privates_close(privates);
 }
 
+static int rows_sys(struct privates *privates, const struct veil_want *want)
+{
+	__attribute__((cleanup(veil_rows_done))) struct veil_rows rows = { 0 };
+
+	privates_rows(privates, want, &rows);
+	return rows.failed ? rows.sys : 0;
+}
+
+/* Each is a few mounts of a box; one that only reads needs none of them. */
+static void repositories_are_counted(void **state)
+{
+	const struct veil_want reads = { .write = false },
+			       opens = { .write = true, .shown = SHOW_GIT },
+			       writes = { .write = true };
+	struct test_place *place = *state;
+	char path[400];
+	struct privates *privates;
+
+	for (int i = 0; i <= PRIVATE_GITS; i++) {
+		snprintf(path, sizeof(path), "%s/r%d", place->project, i);
+		assert_int_equal(mkdir(path, 0700), 0);
+		snprintf(path, sizeof(path), "%s/r%d/.git", place->project, i);
+		assert_int_equal(mkdir(path, 0700), 0);
+	}
+	privates = privates_open(place->project, true);
+	assert_non_null(privates);
+	assert_int_equal(rows_sys(privates, &writes), VEIL_GITS);
+	assert_int_equal(rows_sys(privates, &reads), 0);
+	assert_int_equal(rows_sys(privates, &opens), 0);
+	assert_int_equal(rmdir(path), 0);
+	privates_close(privates);
+	privates = privates_open(place->project, true);
+	assert_int_equal(rows_sys(privates, &writes), 0);
+	privates_close(privates);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		place_test(too_many_are_found_once),
+		place_test(repositories_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
