@@ -23,6 +23,7 @@ struct api_verify_survey {
 	const struct rye_batch *batch;
 	enum rye_kind kind; /* RYE_KIND__MAX: all, or those that have the bare id */
 	const char *glob; /* NULL: all */
+	bool unread, stop; /* a directory was told that cannot be read; the caller has enough */
 };
 
 static bool is_glob(const char *id)
@@ -254,6 +255,26 @@ int rye_mentions(struct rye *rye, enum rye_kind kind, const char *id, rye_mentio
 	return 0;
 }
 
+static int unread_take(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
+{
+	struct api_verify_survey *survey = arg;
+
+	survey->unread = true;
+	survey->stop = survey->batch->fn(survey->batch->arg, verdict, done, total);
+	return survey->stop;
+}
+
+/* What no index has for it may not be read; true: something was told. */
+static bool verify_unread(struct api_verify_survey *survey, unsigned kinds)
+{
+	const struct spaces *spaces = survey->rye->spaces;
+
+	for (size_t i = 0; i < spaces->n && !survey->stop; i++)
+		if (!space_again(spaces, i))
+			space_unread(&spaces->v[i], kinds, survey->glob, unread_take, survey);
+	return survey->unread;
+}
+
 int rye_verify_all(struct rye *rye, const struct rye_batch *batch, struct rye_err *err)
 {
 	__attribute__((cleanup(index_docs_done))) struct index_docs docs = { 0 };
@@ -270,9 +291,9 @@ int rye_verify_all(struct rye *rye, const struct rye_batch *batch, struct rye_er
 	if (!index_docs(index, &want, &docs) || index_lacks(index))
 		return memory_fail(err);
 	select_wanted(&survey, &docs, &item);
-	if (!docs.n)
+	if (!verify_unread(&survey, want.kinds) && !docs.n)
 		return no_match(&survey, err);
-	for (size_t i = 0; i < docs.n; i++)
+	for (size_t i = 0; i < docs.n && !survey.stop; i++)
 		if (verify_one(&survey, &docs.v[i], i + 1, docs.n))
 			break;
 	return 0;

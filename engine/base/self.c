@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds the installed bundle from the program's own place, so that an installation can be
- * moved and a build tree works without being installed. Reads /proc/self/exe and one variable
- * of the environment; keeps nothing.
+ * moved and a build tree works without being installed; and what is the person's. Reads
+ * /proc/self/exe and one variable of the environment; keeps nothing.
  */
 #include "base/self.h"
 
 #include "buf.h"
+#include "err.h"
 #include "memory.h"
 #include "scope.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <pwd.h>
 #include <string.h>
@@ -111,4 +113,37 @@ char *self_user_base(const char *wanted)
 	if (asprintf(&path, "%s%s", home, wanted + 1) < 0)
 		return memory_note(NULL);
 	return path;
+}
+
+/* The first directory on the way that cannot be entered; *path is cut behind it. */
+static void cut_at_barrier(char *path)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		if (faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0)
+			return;
+		*slash = '/';
+	}
+}
+
+void self_may(const char *path, bool write, struct rye_err *err)
+{
+	auto_free char *at = strdup(path);
+	auto_buf struct rye_buf told = RYE_BUF_INIT;
+	struct stat st;
+	mode_t need;
+
+	if (!at || !err || *path != '/')
+		return;
+	cut_at_barrier(at);
+	if (stat(at, &st) < 0 || st.st_uid != geteuid())
+		return;
+	need = S_IRUSR | (write ? S_IWUSR : 0u) | (S_ISDIR(st.st_mode) ? S_IXUSR : 0u);
+	if ((st.st_mode & need) == need)
+		return;
+	buf_addf(&told, "%s\n" MEND_WITH "chmod u+r%s%s ", err->msg, write ? "w" : "",
+		 S_ISDIR(st.st_mode) ? "x" : "");
+	buf_shell(&told, at);
+	if (!told.failed && told.len < sizeof(err->msg))
+		memcpy(err->msg, told.data, told.len + 1);
 }

@@ -3,6 +3,8 @@
 #ifndef RYE_BASE_SELF_H
 #define RYE_BASE_SELF_H
 
+#include <rye/rye.h>
+
 /*
  * The system roots of a program that was told none (rye_options.system_roots == NULL), colon
  * separated, in this order: $RYE_SYSTEM_SPACES (set but empty: none at all); share/ryefs/bundle
@@ -24,5 +26,11 @@ char *self_path(void);
 char *self_user_base(const char *wanted);
 /* The command that helps where that cannot be used: an empty one, which the shell gets from /tmp. */
 #define SELF_ELSEWHERE "export USER_SPACE=\"$(mktemp -d)\""
+
+/*
+ * Adds to a message the command with which this person may read what lies at path, or write to it: of the
+ * first thing on the way there that is their own and keeps them out. Nothing where it is another's.
+ */
+void self_may(const char *path, bool write, struct rye_err *err);
 
 #endif

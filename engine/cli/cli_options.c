@@ -375,6 +375,15 @@ static int no_project_dir(struct cli *cli)
 			    strerror(sys));
 }
 
+static int cannot_look(struct cli *cli, const char *dir, int sys)
+{
+	struct rye_err err = { 0 };
+
+	rye_fail_sys(&err, sys, "cannot look into %s", dir);
+	self_may(dir, false, &err);
+	return cli_fail(cli, &err, NULL);
+}
+
 static int choose_project(struct cli *cli, enum cli_need need)
 {
 	auto_free char *here = choose_start(cli), *around = NULL, *own = NULL, *mend = NULL;
@@ -394,6 +403,8 @@ static int choose_project(struct cli *cli, enum cli_need need)
 				 (!own || strcmp(own, cli->project) != 0);
 		return CLI_OK;
 	}
+	if (access(here, X_OK) < 0)
+		return cannot_look(cli, here, errno);
 	mend = mend_with("ryefs init %s", here);
 	return cli_complain(cli, CLI_NOT_FOUND, mend, "there is no .ai in %s%s", here,
 			    cli->opt.project ? "" : " or above it, and no --project DIR is named");

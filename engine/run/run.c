@@ -13,6 +13,7 @@
 #include "scope.h"
 #include "space/space.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -260,14 +261,15 @@ void run_resumed(struct run *run)
 		json_object_update_missing(run->reply.doc, extra);
 }
 
-static bool has_kind(const struct item_env *env, enum rye_kind kind, const char *id)
+/* err: where it is there in a way that refuses it. */
+static bool has_kind(const struct item_env *env, enum rye_kind kind, const char *id,
+		     struct rye_err *err)
 {
 	struct item_ask ask = { .kind = kind, .id = id };
 	struct located at = { .fd = -1 };
-	struct rye_err err = { 0 };
 
-	if (space_locate(env->spaces, &ask, &at, &err))
-		return err.code != RYE_NOT_FOUND;
+	if (space_locate(env->spaces, &ask, &at, err))
+		return err->code != RYE_NOT_FOUND;
 	close(at.fd);
 	return true;
 }
@@ -282,9 +284,16 @@ int run_find_kind(const struct item_env *env, const char *id, enum rye_kind *ret
 	for (int i = 0; i < RYE_KIND__MAX; i++) {
 		enum rye_kind kind = (enum rye_kind)i;
 		const char *name = rye_kind_name(kind);
+		struct rye_err why = { 0 };
 
-		if (!rye_kind_has(kind, RYE_KIND_RUNS) || !has_kind(env, kind, id))
+		if (!rye_kind_has(kind, RYE_KIND_RUNS) || !has_kind(env, kind, id, &why))
 			continue;
+		/* whether there is one cannot be seen */
+		if (why.sys == EACCES) {
+			if (err)
+				*err = why;
+			return -(int)why.code;
+		}
 		buf_addf(&names, "%s%s", n ? ", " : "", name);
 		buf_addf(&refs, "%s%s:%s", n ? ", " : "", name, id);
 		*ret = kind;

@@ -279,6 +279,7 @@ struct batch {
 	const struct sign_many *ask;
 	struct key_secret key;
 	size_t done, good, total;
+	bool unread; /* a directory was told that cannot be read */
 	int stop;
 };
 
@@ -366,6 +367,29 @@ static int signmany_collect(struct batch *batch, json_t *paths[RYE_KIND__MAX], s
 	return 0;
 }
 
+static int sign_unread(void *arg, const struct rye_verdict *verdict, size_t done, size_t total)
+{
+	struct batch *batch = arg;
+
+	(void)done;
+	(void)total;
+	batch->unread = true;
+	batch->stop = batch->ask->fn(batch->ask->arg, verdict, batch->done, batch->total);
+	return batch->stop;
+}
+
+/* Of an item that is named its file says so. */
+static void find_unread(struct batch *batch)
+{
+	const char *pattern = batch->ask->pattern, *glob = pattern;
+	enum rye_kind only = pattern ? id_split(pattern, &glob) : RYE_KIND__MAX;
+	unsigned kinds = only == RYE_KIND__MAX ? (1u << RYE_KIND__MAX) - 1 : 1u << only;
+
+	if (!pattern || sign_is_glob(pattern))
+		space_unread(batch->ask->space, kinds, only == RYE_KIND__MAX ? pattern : glob,
+			     sign_unread, batch);
+}
+
 static void sign_each(struct batch *batch, json_t *paths[RYE_KIND__MAX])
 {
 	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
@@ -392,12 +416,14 @@ int sign_many(const struct item_env *env, const struct sign_many *ask, struct ry
 		r = signmany_collect(&batch, paths, err);
 	r = memory_result(since, r, err);
 	if (!r)
+		find_unread(&batch);
+	if (!r)
 		sign_each(&batch, paths);
 	if (batch.good && !ask->dry)
 		sign_share(env, ask->space, &batch.key);
 	for (int kind = 0; kind < RYE_KIND__MAX; kind++)
 		json_decref(paths[kind]);
-	if (!r && !batch.total)
+	if (!r && !batch.total && !batch.unread)
 		r = rye_fail(err, RYE_NOT_FOUND, "nothing to sign%s%.200s",
 			     ask->pattern ? " matches " : "", ask->pattern ? ask->pattern : "");
 	return r;

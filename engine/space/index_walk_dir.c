@@ -163,7 +163,7 @@ int walk_probe(const struct walk_at *at, const char *name, struct walk_entry *re
 /* ---- one directory ---- */
 
 /* Private keys are nothing a mount shows. */
-static bool is_secret(enum rye_kind kind, const char *path)
+bool walk_is_secret(enum rye_kind kind, const char *path)
 {
 	return kind == RYE_CONFIG && !strcmp(path, "keys/signing");
 }
@@ -187,7 +187,7 @@ int walk_open(struct index *index, int space, enum rye_kind kind, const char *pa
 	ret->space_fd = space_fd(&index->env.spaces->v[space]);
 	if (n < 0 || (size_t)n >= sizeof(ret->path))
 		return -ENAMETOOLONG;
-	if (ret->space_fd < 0 || is_secret(kind, path) || is_avoided(index, space, ret->path))
+	if (ret->space_fd < 0 || walk_is_secret(kind, path) || is_avoided(index, space, ret->path))
 		return -ENOENT;
 	ret->fd = io_open_mounted(ret->space_fd, ret->path, O_RDONLY | O_DIRECTORY);
 	return ret->fd < 0 ? ret->fd : 0;

@@ -58,7 +58,6 @@ struct located {
 	bool unsigned_ok; /* struct path_ask's; space_locate leaves it false */
 	const unsigned char *known; /* as well; NULL */
 };
-
 /* Opens the regular file at->path of at->space for reading. 1: at->fd and at->st are its; 0: no such
  * file; negative: an error that names what it is instead (a FIFO, a link out of the space). */
 int space_open_file(struct located *at, struct rye_err *err);
@@ -72,6 +71,10 @@ int space_stat_file(struct located *at);
  */
 int space_barred(const struct space *space, enum rye_kind kind, const char *id,
 		 struct rye_err *err);
+
+/* space_unread.c: told directories of items that may not be read; of .ai, no other. glob: what is looked for, or NULL. */
+void space_unread(const struct space *space, unsigned kinds, const char *glob, rye_verdict_fn fn,
+		  void *arg);
 
 struct item_ask {
 	enum rye_kind kind;
@@ -292,10 +295,8 @@ void index_poll(struct index *index, struct index_changes *out);
 /* Forgets every verdict (trust has changed). */
 void index_forget(struct index *index);
 
-/*
- * space_watch.c: the thread that reads inotify (one watch per directory): it brings the index up to
- * date first, then calls the listener, holding no lock.
- */
+/* space_watch.c: the thread that reads inotify (one watch per directory): it brings the index up to
+ * date first, then calls the listener, holding no lock. */
 
 struct watch;
 typedef void (*watch_fn)(void *arg, const struct index_changes *changes); /* on its thread */

@@ -216,6 +216,8 @@ struct walk_batch {
 int walk_read(const struct walk_at *at, struct walk_batch *batch);
 const struct walk_entry *walk_batch_find(const struct walk_batch *batch, const char *name);
 void walk_batch_done(struct walk_batch *batch);
+bool walk_is_secret(enum rye_kind kind,
+		    const char *path); /* below the kind's: it is not looked into */
 /* Digest of a stat for "is it the same?"; 0 when the change may be too fresh to be told apart. */
 uint64_t walk_stamp(const struct stat *st);
 

@@ -8,6 +8,7 @@
 
 #include "base/id.h"
 #include "base/io.h"
+#include "base/self.h"
 #include "scope.h"
 #include "str.h"
 
@@ -19,11 +20,17 @@
 static int space_locate_refuse(const struct space *space, const char *path, int sys,
 			       struct rye_err *err)
 {
+	auto_free char *abspath = sys == EACCES ? space_abspath(space, path) : NULL;
+	int r;
+
 	if (sys == EXDEV)
 		return rye_fail(err, RYE_DENIED,
 				"Symlink escape: %s/.ai/%s leads out of its space's .ai",
 				space->root, path);
-	return rye_fail_sys(err, sys, "cannot open %s/.ai/%s", space->root, path);
+	r = rye_fail_sys(err, sys, "cannot open %s/.ai/%s", space->root, path);
+	if (abspath)
+		self_may(abspath, false, err);
+	return r;
 }
 
 /* What could not be found by following links: 0, or an error when it is a link itself. */

@@ -139,8 +139,9 @@ static void take_refused(struct doctor_survey *survey, const struct rye_verdict 
 	ref_of(verdict, ref);
 	if (is_bundled(verdict) && rye_code_integrity(verdict->code))
 		mend = mend_with("reinstall the bundle");
-	/* only the remedy in the message names the key, the space, and how a manifest is mended */
-	else if (fix && (verdict->code == RYE_UNTRUSTED || !strcmp(verdict->space, "user") ||
+	/* only the remedy in the message names the key, the space, the mode, and how a manifest is mended */
+	else if (fix && (verdict->code == RYE_UNTRUSTED || verdict->code == RYE_DENIED ||
+			 !strcmp(verdict->space, "user") ||
 			 rye_kind_has(verdict->kind, RYE_KIND_MANIFEST)))
 		mend = strdup(fix + strlen(MEND_WITH));
 	else
