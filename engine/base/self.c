@@ -132,17 +132,21 @@ void self_may(const char *path, bool write, struct rye_err *err)
 	auto_buf struct rye_buf told = RYE_BUF_INIT;
 	struct stat st;
 	mode_t need;
+	bool is_dir;
 
 	if (!at || !err || *path != '/')
 		return;
 	cut_at_barrier(at);
 	if (stat(at, &st) < 0 || st.st_uid != geteuid())
 		return;
-	need = S_IRUSR | (write ? S_IWUSR : 0u) | (S_ISDIR(st.st_mode) ? S_IXUSR : 0u);
+	is_dir = S_ISDIR(st.st_mode);
+	need = is_dir ? S_IRWXU : S_IRUSR | (write ? S_IWUSR : 0u);
 	if ((st.st_mode & need) == need)
 		return;
-	buf_addf(&told, "%s\n" MEND_WITH "chmod u+r%s%s ", err->msg, write ? "w" : "",
-		 S_ISDIR(st.st_mode) ? "x" : "");
+	buf_addf(&told, "%s\n" MEND_WITH "chmod u+%s ", err->msg,
+		 is_dir ? "rwx" :
+		 write	? "rw" :
+			  "r");
 	buf_shell(&told, at);
 	if (!told.failed && told.len < sizeof(err->msg))
 		memcpy(err->msg, told.data, told.len + 1);

@@ -180,6 +180,8 @@ char *cli_remedy(enum rye_code code, const char *ref);
 json_t *key_rows(struct cli *cli, struct rye_err *err);
 /* The first row with that status, and fingerprint (NULL: any); borrowed, NULL: none. */
 const json_t *key_row(const json_t *rows, const char *fingerprint, const char *status);
+const json_t *
+key_broken(const json_t *rows); /* a signing key that cannot be read: its status says why */
 /* The person's signing key, made and trusted; an untrusted one that is there is trusted. */
 int own_key_make(struct cli *cli, enum rye_keygen how, char ret_fp[17], struct rye_err *err);
 bool own_key_is_ready(struct cli *cli);

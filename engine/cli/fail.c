@@ -246,27 +246,6 @@ static int fail_not_found(struct cli *cli, const char *message, const char *ref)
 	return cli_complain(cli, CLI_NOT_FOUND, mend ? mend : seek, "%s", message);
 }
 
-/* /nonexistent, as accounts of services have it, or /dev/null */
-static bool is_no_home(const char *base)
-{
-	struct stat st;
-
-	return stat(base, &st) < 0 || !S_ISDIR(st.st_mode);
-}
-
-/* The system said no to a write below the user space, which no other space's rights mend. */
-static bool fail_at_home(const struct cli *cli, const struct rye_err *err)
-{
-	auto_free char *base = cli_user_base(cli), *ai = NULL;
-	bool denied = err->sys == EROFS || err->sys == EACCES || err->sys == EPERM;
-	bool nowhere = err->sys == ENOENT || err->sys == ENOTDIR;
-
-	if (cli->opt.user || !base || (!denied && !(nowhere && is_no_home(base))) ||
-	    asprintf(&ai, "%s/.ai", base) < 0)
-		return false;
-	return strstr(err->msg, ai) != NULL;
-}
-
 char *told_split(const char *message, char **ret_what)
 {
 	const char *told = strstr(message, MEND_WITH);
@@ -279,10 +258,46 @@ char *told_split(const char *message, char **ret_what)
 	return told ? span_dup(span_trim(span_of(told + strlen(MEND_WITH)))) : NULL;
 }
 
+/* /nonexistent, as accounts of services have it, or /dev/null */
+static bool is_no_home(const char *base)
+{
+	struct stat st;
+
+	return stat(base, &st) < 0 || !S_ISDIR(st.st_mode);
+}
+
+/*
+ * The system said no to a write below the user space: what lets the person write there, or, where they
+ * have none yet, another place. Keys and trust that are there would be missed in that.
+ */
+static bool fail_at_home(const struct cli *cli, const struct rye_err *err, char **ret_mend)
+{
+	auto_free char *base = cli_user_base(cli), *ai = NULL, *what = NULL;
+	bool denied = err->sys == EROFS || err->sys == EACCES || err->sys == EPERM;
+	bool nowhere = err->sys == ENOENT || err->sys == ENOTDIR;
+	struct rye_err may = { 0 };
+	const char *at;
+	struct stat st;
+
+	if (cli->opt.user || !base || (!denied && !(nowhere && is_no_home(base))) ||
+	    asprintf(&ai, "%s/.ai", base) < 0)
+		return false;
+	at = strstr(err->msg, ai);
+	if (at && denied && err->sys != EROFS && (lstat(ai, &st) == 0 || errno == EACCES)) {
+		auto_free char *path = strndup(at, strcspn(at, ":"));
+
+		self_may(path ? path : ai, true, &may);
+		*ret_mend = told_split(may.msg, &what);
+	} else if (at) {
+		*ret_mend = strdup(SELF_ELSEWHERE);
+	}
+	return at;
+}
+
 int cli_fail(struct cli *cli, const struct rye_err *err, const char *ref)
 {
 	auto_free char *what = NULL, *mend = told_split(err->msg, &what);
-	bool told = mend, at_home = !told && fail_at_home(cli, err);
+	bool told = mend, at_home = !told && fail_at_home(cli, err, &mend);
 
 	if (!what)
 		return exit_of(err->code);
@@ -291,8 +306,6 @@ int cli_fail(struct cli *cli, const struct rye_err *err, const char *ref)
 	if (err->code == RYE_NO_KEY && told && !strcmp(mend, "ryefs keygen")) {
 		free(mend);
 		mend = strdup(own_key_remedy(cli));
-	} else if (at_home) {
-		mend = strdup(SELF_ELSEWHERE);
 	}
 	if (!told && !at_home && err->sys != EROFS)
 		mend = cli_remedy(err->code, ref);

@@ -49,6 +49,13 @@ const json_t *key_row(const json_t *rows, const char *fingerprint, const char *s
 	return NULL;
 }
 
+const json_t *key_broken(const json_t *rows)
+{
+	const json_t *first = json_array_get(rows, 0);
+
+	return first && !*json_str(first, "fingerprint") ? first : NULL;
+}
+
 static bool own_key_trusted(const json_t *rows, const json_t *own)
 {
 	return own && key_row(rows, json_str(own, "fingerprint"), "trusted");

@@ -293,10 +293,10 @@ static int move_load(const struct spaces *spaces, int dir, json_t **ret, struct 
 	if (!r || why.code == RYE_NO_KEY)
 		return 0;
 	return rye_fail(err, why.code,
-			"the secrets cannot be opened now, and a new key would lose them: %s; "
+			"the secrets cannot be opened now, and a new key would lose them: %.*s; "
 			"--forget-secrets lays them aside\n" MEND_WITH
 			"ryefs keygen --force --forget-secrets",
-			why.msg);
+			(int)strcspn(why.msg, "\n"), why.msg);
 }
 
 int secret_keygen(const struct spaces *spaces, enum rye_keygen how, char ret_fp[KEY_FP],

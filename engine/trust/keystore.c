@@ -8,6 +8,7 @@
 #include "trust/trust.h"
 
 #include "base/io.h"
+#include "base/self.h"
 #include "memory.h"
 #include "scope.h"
 #include "space/space.h"
@@ -47,17 +48,18 @@ static char *key_path(const struct spaces *spaces, const char *sub)
 	return path;
 }
 
-/* For reading. sub: "" the person's, "automatic" the second pair's. -1: it does not exist. */
+/* For reading. sub: "" the person's, "automatic" the second pair's. -ENOENT: it does not exist. */
 static int open_dir(const struct spaces *spaces, const char *sub)
 {
 	auto_free char *path = key_path(spaces, sub);
 	int dir;
 
 	if (!path)
-		return -1;
+		return -ENOENT;
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir >= 0)
-		keystage_share(dir);
+	if (dir < 0)
+		return errno == ENOTDIR ? -ENOENT : -errno;
+	keystage_share(dir);
 	return dir;
 }
 
@@ -98,14 +100,14 @@ void keystore_settle(const struct spaces *spaces)
 
 /* ---- reading ---- */
 
-/* With a lock; dir -1: there is none. */
+/* With a lock; dir: negative as open_dir says. */
 static int read_pair(int dir, struct key_secret *ret, struct rye_err *err)
 {
 	auto_secret struct rye_blob *pem = NULL;
 	auto_secret struct rye_blob *public_pem = NULL;
 	auto_key struct key_secret key = { 0 };
 	struct key_public pub;
-	int r = dir < 0 ? -ENOENT : io_read_at(dir, KEYSTAGE_FIRST, KEY_PEM_MAX, &pem);
+	int r = dir < 0 ? dir : io_read_at(dir, KEYSTAGE_FIRST, KEY_PEM_MAX, &pem);
 
 	if (r == -ENOENT)
 		return rye_fail(err, RYE_NO_KEY, "%s", no_pair);
@@ -128,12 +130,29 @@ static int read_pair(int dir, struct key_secret *ret, struct rye_err *err)
 	return 0;
 }
 
+/* Which directory it is, and what helps: the right to read, or another pair, the old one laid aside. */
+static int keystore_explain(const struct spaces *spaces, int r, struct rye_err *err)
+{
+	auto_free char *path = NULL;
+
+	if (!r || !err || err->code == RYE_NO_KEY)
+		return r;
+	rye_wrap(err, "%s", spaces->key_dir);
+	path = key_path(spaces, KEYSTAGE_FIRST);
+	if (err->sys == EACCES && path)
+		self_may(path, false, err);
+	else if (!err->sys)
+		snprintf(err->msg + strlen(err->msg), sizeof(err->msg) - strlen(err->msg),
+			 "\n" MEND_WITH "ryefs keygen --force");
+	return r;
+}
+
 int keystore_load(const struct spaces *spaces, struct key_secret *ret, struct rye_err *err)
 {
 	auto_close int dir = open_dir(spaces, "");
 	int r = read_pair(dir, ret, err);
 
-	return r < 0 && err && err->code != RYE_NO_KEY ? rye_wrap(err, "%s", spaces->key_dir) : r;
+	return keystore_explain(spaces, r, err);
 }
 
 int keystore_derive(const struct spaces *spaces, const char *info, unsigned char ret[KEY_LEN],
@@ -141,12 +160,13 @@ int keystore_derive(const struct spaces *spaces, const char *info, unsigned char
 {
 	auto_close int dir = open_dir(spaces, "");
 	auto_secret struct rye_blob *pem = NULL;
-	int r = dir < 0 ? -ENOENT : io_read_at(dir, KEYSTAGE_FIRST, KEY_PEM_MAX, &pem);
+	int r = dir < 0 ? dir : io_read_at(dir, KEYSTAGE_FIRST, KEY_PEM_MAX, &pem);
 
 	if (r == -ENOENT)
 		return rye_fail(err, RYE_NO_KEY, "%s", no_pair);
 	if (r < 0)
-		return rye_fail_sys(err, -r, "cannot read private_key.pem");
+		return keystore_explain(spaces,
+					rye_fail_sys(err, -r, "cannot read private_key.pem"), err);
 	key_derive(keystore_text_of(pem), info, ret);
 	return 0;
 }
@@ -227,6 +247,21 @@ static int keep_old(int dir, struct rye_err *err)
 	return 0;
 }
 
+/* With the lock. What is there may be no key. */
+static int refuse_another(const struct spaces *spaces, int dir, struct rye_err *err)
+{
+	auto_key struct key_secret key = { 0 };
+	int r = read_pair(dir, &key, err);
+
+	if (r < 0)
+		return keystore_explain(spaces, r, err);
+	return rye_fail(
+		err, RYE_INVALID,
+		"there is a signing key in %s already; --force replaces it, and what only it "
+		"signed has to be signed again\n" MEND_WITH "ryefs keys",
+		spaces->key_dir);
+}
+
 int keystore_generate(const struct spaces *spaces, bool force, const struct keystore_before *before,
 		      char ret_fp[KEY_FP], struct rye_err *err)
 {
@@ -238,11 +273,7 @@ int keystore_generate(const struct spaces *spaces, bool force, const struct keys
 		return r;
 	keystage_lock(dir);
 	if (!force && faccessat(dir, KEYSTAGE_FIRST, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return rye_fail(
-			err, RYE_INVALID,
-			"there is a signing key in %s already; --force replaces it, and what only it "
-			"signed has to be signed again\n" MEND_WITH "ryefs keys",
-			spaces->key_dir);
+		return refuse_another(spaces, dir, err);
 	random_key(&key);
 	r = keep_old(dir, err);
 	if (!r)

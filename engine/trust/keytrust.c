@@ -394,10 +394,16 @@ static int list_own(const struct item_env *env, rye_key_fn fn, void *arg)
 	auto_key struct key_secret own = { 0 };
 	auto_free char *path = NULL;
 	struct rye_key key = { .owner = "self", .space = "user", .status = "signing" };
+	struct rye_err why = { 0 };
+	const char *name = "public";
 
-	if (keystore_load(env->spaces, &own, NULL))
+	if (keystore_load(env->spaces, &own, &why)) {
+		key.status = why.msg;
+		name = "private";
+	}
+	if (why.code == RYE_NO_KEY)
 		return 0;
-	if (asprintf(&path, "%s/public_key.pem", env->spaces->key_dir) < 0) {
+	if (asprintf(&path, "%s/%s_key.pem", env->spaces->key_dir, name) < 0) {
 		memory_note(NULL);
 		return 0;
 	}

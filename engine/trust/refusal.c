@@ -6,6 +6,7 @@
 #include "trust/trust_inner.h"
 
 #include "base/id.h"
+#include "base/self.h"
 #include "bounds.h"
 #include "buf.h"
 #include "str.h"
@@ -111,12 +112,33 @@ static bool trust_has_file(const struct trust *trust, const char *fp)
 	return false;
 }
 
+/* Whether it is trusted is not known. */
+static int refuse_unread(const struct verify_ask *ask, const struct verdict *v, const char *dir,
+			 struct rye_err *err)
+{
+	char first[64], details[PART_MAX], *fix;
+	struct rye_err may = { 0 };
+
+	snprintf(first, sizeof(first), "Untrusted key %s for ", v->fingerprint);
+	snprintf(details, sizeof(details),
+		 "  Item signed by: %s\n  Its key file may be in %s: Permission denied\n",
+		 v->fingerprint, path_tail(dir, PART_MAX / 2));
+	self_may(dir, false, &may);
+	fix = strstr(may.msg, MEND_WITH);
+	return refuse(ask,
+		      &(struct refusal){ RYE_UNTRUSTED, first, details,
+					 fix ? fix + strlen(MEND_WITH) : "ryefs doctor" },
+		      err);
+}
+
 int refuse_untrusted(const struct verify_ask *ask, const struct verdict *v,
 		     const struct trust *trust, struct rye_err *err)
 {
 	char first[64], details[PART_MAX], fix[64], names[200];
 	bool here = trust_has_file(trust, v->fingerprint);
 
+	if (trust->unread)
+		return refuse_unread(ask, v, trust->unread, err);
 	trust_names(trust, names, sizeof(names));
 	snprintf(first, sizeof(first), "Untrusted key %s for ", v->fingerprint);
 	snprintf(details, sizeof(details), "  Item signed by: %s\n  Trusted keys: %s\n%s",

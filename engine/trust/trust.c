@@ -16,6 +16,7 @@
 #include "str.h"
 #include "trust/trust_inner.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
 #include <stdatomic.h>
@@ -44,6 +45,7 @@ struct candidate {
 struct candidates {
 	size_t n, size;
 	struct candidate *v;
+	char *unread; /* struct trust's */
 };
 
 static void candidates_done(struct candidates *all)
@@ -51,6 +53,7 @@ static void candidates_done(struct candidates *all)
 	for (size_t i = 0; i < all->n; i++)
 		trustfile_done(&all->v[i].file);
 	free(all->v);
+	free(all->unread);
 }
 
 /* ---- reading ---- */
@@ -118,6 +121,8 @@ static void read_dir(const struct space *space, const char *where, struct candid
 
 	if (root >= 0)
 		fd = io_open_mounted(root, where, O_RDONLY | O_DIRECTORY);
+	if (fd == -EACCES && !all->unread)
+		all->unread = space_abspath(space, where);
 	if (fd < 0)
 		return;
 	dir = memory_note(fdopendir(dup(fd)));
@@ -286,6 +291,7 @@ static struct trust *snapshot(struct candidates *all)
 	}
 	atomic_init(&trust->refs, 1);
 	trust->n_keys = all->n;
+	trust->unread = steal(&all->unread);
 	for (size_t i = 0; i < all->n; i++) {
 		trust->n += all->v[i].accepted;
 		trust_take_key(&all->v[i], &trust->keys[i]);
@@ -305,6 +311,7 @@ void trust_put(struct trust *trust)
 		free(trust->keys[i].scope);
 	}
 	free(trust->keys);
+	free(trust->unread);
 	free(trust);
 }
 

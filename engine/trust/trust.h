@@ -107,6 +107,7 @@ struct trust {
 	uint64_t generation; /* of the box, first 1 */
 	size_t n, n_keys; /* the first n are trusted and sorted by fp; then the others */
 	struct trust_key *keys;
+	char *unread; /* a directory of keys that may not be read; or NULL */
 };
 
 struct trust_box; /* the current snapshot, and what Ed25519 has already said yes to */

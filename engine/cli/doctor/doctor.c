@@ -301,12 +301,15 @@ static int doctor_check_keys(struct findings *findings)
 {
 	struct rye_err err = { 0 };
 	auto_json json_t *rows = key_rows(findings->cli, &err);
-	const json_t *own = key_row(rows, NULL, "signing");
+	const json_t *own = key_row(rows, NULL, "signing"), *broken = key_broken(rows);
+	auto_free char *what = NULL, *mend = told_split(json_str(broken, "status"), &what);
 
 	if (!rows)
 		return cli_fail(findings->cli, &err, NULL);
 	check_secret(findings, json_str(own, "path"));
-	if (own)
+	if (broken)
+		finding_add(findings, FINDING_BAD, "keys", mend, "%s", what);
+	else if (own)
 		finding_add(findings, FINDING_OK, "keys", NULL, "there is a signing key");
 	else
 		finding_add(findings, FINDING_REMARK, "keys", own_key_remedy(findings->cli),

@@ -54,6 +54,8 @@ static bool cause_mends(const struct rye_verdict *verdict, struct rye_buf *ret)
 {
 	const char *fix = strstr(verdict->message, MEND_WITH "ryefs trust ");
 
+	/* its key file may be where nothing can be read */
+	fix = fix ? fix : strstr(verdict->message, MEND_WITH "chmod ");
 	if (!strncmp(verdict->space, "system", strlen("system"))) {
 		buf_adds(ret, "reinstall the bundle");
 		return true;

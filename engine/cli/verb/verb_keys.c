@@ -7,7 +7,9 @@
 
 #include "scope.h"
 
-/* For people: "trusted for knowledge:notes". */
+#include <string.h>
+
+/* For people: "trusted for knowledge:notes"; of what cannot be read a line. */
 static void keys_narrow(json_t *rows)
 {
 	json_t *row;
@@ -17,6 +19,10 @@ static void keys_narrow(json_t *rows)
 		const char *scope = json_str(row, "scope");
 		auto_free char *text = NULL;
 
+		if (strchr(json_str(row, "status"), '\n'))
+			json_set(row, "status",
+				 json_stringn(json_str(row, "status"),
+					      strcspn(json_str(row, "status"), "\n")));
 		if (*scope && asprintf(&text, "%s for %s", json_str(row, "status"), scope) >= 0)
 			json_sets(row, "status", text);
 	}

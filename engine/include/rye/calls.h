@@ -159,7 +159,7 @@ RYE_API int rye_sign_all(struct rye *rye, const struct rye_batch *batch, struct 
 RYE_API struct rye_blob *rye_bare(enum rye_kind kind, const char *ext, struct rye_span text);
 
 struct rye_key {
-	char fingerprint[17]; /* 16 hexadecimal digits */
+	char fingerprint[17]; /* 16 hexadecimal digits; "": of a signing key that cannot be read */
 	const char *owner, *path, *space;
 	const char *status, *scope; /* "trusted", "signing", or why not; "A,B", or NULL: all */
 };
