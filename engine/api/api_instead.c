@@ -13,6 +13,7 @@
 #include "near.h"
 #include "parse/parse.h"
 #include "plan/plan.h"
+#include "remote/remote.h"
 #include "schema/schema.h"
 
 #include <string.h>
@@ -55,6 +56,44 @@ static bool instead_fits(const struct instead_item *it, const json_t *given,
 	return fits;
 }
 
+/*
+ * {"target": "remote:zz"}: a remote that there is in its place: to leave it out would run the item here.
+ * False: which one was meant is not known; *mended: it was put right.
+ */
+static bool instead_target(const struct rye *rye, json_t *doc, bool *mended)
+{
+	static const char prefix[] = "remote:";
+	const char *target = json_str(doc, "target"), *name;
+	auto_json json_t *names = NULL;
+	struct near_word near;
+	const json_t *value;
+	size_t i;
+
+	if (strncmp(target, prefix, strlen(prefix)) != 0)
+		return true;
+	if (remote_names(&rye->items, &names, NULL))
+		return false;
+	near_start(&near, target + strlen(prefix));
+	json_array_foreach(names, i, value) {
+		name = json_string_value(value);
+		if (!strcmp(name, target + strlen(prefix)))
+			return true;
+		near_offer(&near, name, name);
+	}
+	/* the only one there is is meant, too */
+	name = near.best ? near.best : json_string_value(json_array_get(names, 0));
+	if (!near.best && json_array_size(names) != 1)
+		return false;
+	*mended = true;
+	return json_set(doc, "target", json_sprintf("%s%s", prefix, name));
+}
+
+static bool is_elsewhere(const char *key, const json_t *value)
+{
+	return !strcmp(key, "target") && json_is_string(value) &&
+	       !strncmp(json_string_value(value), "remote", strlen("remote"));
+}
+
 /* A new reference: those of the format (timeout …), which a tool need not declare, are apart. */
 static json_t *split_reserved(const json_t *schema, const json_t *given, json_t *reserved)
 {
@@ -63,9 +102,11 @@ static json_t *split_reserved(const json_t *schema, const json_t *given, json_t 
 	const char *key;
 
 	json_object_foreach((json_t *)given, key, value)
-		json_object_set(
-			params_reserved(key) && !json_object_get(properties, key) ? reserved : own,
-			key, value);
+		json_object_set((params_reserved(key) || is_elsewhere(key, value)) &&
+						!json_object_get(properties, key) ?
+					reserved :
+					own,
+				key, value);
 	return own;
 }
 
@@ -79,6 +120,7 @@ static bool instead_parameters(const struct rye *rye, const struct item_ask *ask
 	auto_buf struct rye_buf text = RYE_BUF_INIT, again = RYE_BUF_INIT;
 	struct corrected fault = { 0 };
 	struct rye_err ignored;
+	bool mended = false;
 
 	*ret = NULL;
 	if (!rye_kind_has(ask->kind, RYE_KIND_PARAMETERS))
@@ -90,8 +132,15 @@ static bool instead_parameters(const struct rye *rye, const struct item_ask *ask
 	/* what each of several actions wants is not in the schema */
 	if (!own || json_object_size(meta_get(it.item, "actions")))
 		return false;
-	if (instead_fits(&it, own, &text))
+	if (!instead_target(rye, reserved, &mended))
+		return false;
+	if (instead_fits(&it, own, &text) && !mended)
 		return true;
+	if (!text.len && mended) {
+		json_object_update(own, reserved);
+		*ret = steal(&own);
+		return true;
+	}
 	fault = (struct corrected){ it.schema, own, text.data ? text.data : "" };
 	all = corrected_parameters(&fault);
 	if (!all || !instead_fits(&it, all, &again))
@@ -159,6 +208,8 @@ static bool instead_request(struct rye *rye, enum rye_code code, json_t *doc,
 	if (code == RYE_NOT_FOUND && !instead_meant(rye, doc, meant))
 		return false;
 	mended |= *meant;
+	if (!instead_target(rye, doc, &mended))
+		return false;
 	ask.kind = id_split(json_str(doc, "item_id"), &ask.id);
 	if (ask.kind == RYE_KIND__MAX)
 		ask.kind = instead_kind(rye, ask.id);

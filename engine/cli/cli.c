@@ -75,18 +75,29 @@ static char *cli_with_word(const struct cli *cli, const struct cli_word *word)
 	return NULL;
 }
 
-/* What is no word is not said again: it may be a value in the wrong place. */
+/* What was typed; not one that may be a value in the wrong place. */
+static void put_word(const struct cli *cli, char ret[64])
+{
+	const char *word = cli->argc ? cli->argv[0] : "";
+	size_t n = strlen(word);
+	bool plain = n && n <= 24 && strspn(word, "abcdefghijklmnopqrstuvwxyz-") == n;
+
+	snprintf(ret, 64, plain ? "\"%s\"" : "this", word);
+}
+
 static int cli_no_word(struct cli *cli, const struct cli_word *meant, const char *names)
 {
 	auto_free char *help = mend_with("ryefs %s --help", cli->verb->name);
 	auto_free char *mend = meant ? cli_with_word(cli, meant) : NULL;
+	char word[64];
 
+	put_word(cli, word);
 	if (!meant)
 		return cli_complain(cli, CLI_USAGE, help,
-				    "this is nothing that ryefs %s can do: %s is wanted",
+				    "%s is nothing that ryefs %s can do: %s is wanted", word,
 				    cli->verb->name, names);
 	return cli_complain(cli, CLI_USAGE, mend ? mend : help,
-			    "this is nothing that ryefs %s can do; did you mean %s?",
+			    "%s is nothing that ryefs %s can do; did you mean %s?", word,
 			    cli->verb->name, meant->name);
 }
 

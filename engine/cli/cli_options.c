@@ -189,20 +189,34 @@ static void cli_options_set(struct cli *cli, const struct flag *flag, const char
 		memcpy(at, &on, sizeof(on));
 }
 
+/* Is there a word from there on that is neither an option nor a parameter? */
+static bool has_plain(const struct cli *cli, int from)
+{
+	for (int i = from; i < cli->n_typed; i++)
+		if (*cli->typed[i] != '-' && !strchr(cli->typed[i], '='))
+			return true;
+	return false;
+}
+
 /* "execute REF --name Ann": parameters are KEY=VALUE. */
 static int options_as_parameters(struct cli *cli)
 {
-	auto_buf struct rye_buf mend = RYE_BUF_INIT;
+	bool has_ref = false;
+	auto_buf struct rye_buf mend = RYE_BUF_INIT, pairs = RYE_BUF_INIT;
 
 	buf_addf(&mend, "ryefs %s", cli->verb->name);
 	for (int i = 0; i < cli->n_typed; i++) {
 		const char *word = cli->typed[i], *name = word + strspn(word, "-");
 		const char *value = i + 1 < cli->n_typed ? cli->typed[i + 1] : NULL;
 		auto_free char *pair = NULL;
-		bool is_parameter = !strncmp(word, "--", 2) && *name &&
-				    !find_long(cli, name, strcspn(name, "="));
+		const struct flag *known = find_long(cli, name, strcspn(name, "="));
+		bool is_parameter = !strncmp(word, "--", 2) && *name && !known;
+		/* all of them stand behind the REF, which is the first word of its own */
+		struct rye_buf *to = is_parameter || (*word != '-' && strchr(word, '=')) ? &pairs :
+											   &mend;
 
-		if (is_parameter && !strchr(name, '=') && value && *value != '-') {
+		if (is_parameter && !strchr(name, '=') && value && *value != '-' &&
+		    (has_ref || has_plain(cli, i + 2))) {
 			i++;
 			if (asprintf(&pair, "%s=%s", name, value) < 0)
 				return CLI_FAILED;
@@ -210,9 +224,18 @@ static int options_as_parameters(struct cli *cli)
 			   asprintf(&pair, "%s=true", name) < 0) {
 			return CLI_FAILED;
 		}
-		buf_addc(&mend, ' ');
-		buf_shell(&mend, pair ? pair : is_parameter ? name : word);
+		has_ref |= to == &mend && *word != '-';
+		buf_addc(to, ' ');
+		buf_shell(to, pair ? pair : is_parameter ? name : word);
+		if (!is_parameter && known && known->arg && !strncmp(word, "--", 2) &&
+		    !strchr(word, '=') && value) {
+			i++;
+			buf_addc(&mend, ' ');
+			buf_shell(&mend, value);
+		}
 	}
+	buf_adds(&mend, pairs.data ? pairs.data : "");
+	mend.failed |= pairs.failed;
 	return cli_complain(cli, CLI_USAGE, mend.failed ? NULL : mend.data,
 			    "parameters of an item are words as KEY=VALUE, without --");
 }

@@ -63,6 +63,9 @@ char *cli_remedy(enum rye_code code, const char *ref)
 	/* what cannot be typed is no remedy behind "mend with"; words to search for are not known here */
 	if (!command || code == RYE_NOT_FOUND)
 		return NULL;
+	/* the words of the table that stand for something are not typed as they stand */
+	if ((!ref && strstr(command, " REF")) || strstr(command, " NAME"))
+		return NULL;
 	/* "sign it: ryefs sign REF": the command alone */
 	if (!strstr(command + 1, ": ryefs "))
 		text = command + strlen(": ");
@@ -235,7 +238,10 @@ static int fail_not_found(struct cli *cli, const char *message, const char *ref)
 	    strstr(cli->argv[cli->operand], ".ai/"))
 		return cli_complain(cli, CLI_NOT_FOUND, "ryefs doctor",
 				    "%s is no item, for the end of its name", ref);
-	if (ref && refs && !strpbrk(ref, "*?")) {
+	/* a path is nothing to search for */
+	if (ref && refs && cli->argc && strchr("./", *cli->argv[cli->operand])) {
+		mend = mend_with("ryefs search %s", "*");
+	} else if (ref && refs && !strpbrk(ref, "*?")) {
 		id = id ? id + 1 : strchr(ref, ':') ? strchr(ref, ':') + 1 : ref;
 		mend = mend_with("ryefs search %s", id);
 	} else if (ref && refs) {
@@ -309,6 +315,12 @@ int cli_fail(struct cli *cli, const struct rye_err *err, const char *ref)
 	}
 	if (!told && !at_home && err->sys != EROFS)
 		mend = cli_remedy(err->code, ref);
+	/* what was just typed says no more the second time */
+	if (!told && mend && cli->argc && !strncmp(mend, "ryefs remote status", 19) &&
+	    !strcmp(cli->verb->name, "remote") && !strcmp(cli->argv[0], "status")) {
+		free(mend);
+		mend = NULL;
+	}
 	fail_tell(cli, rye_code_name(err->code), what, mend);
 	return exit_of(err->code);
 }

@@ -11,6 +11,7 @@
 #include "str.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define EVERYTHING "search '*'"
@@ -172,6 +173,19 @@ static int unknown_put_behind(const struct cli_verb *verbs, int argc, char **arg
 	return CLI_USAGE;
 }
 
+/* "ryefs DIR MOUNTPOINT" with the first misspelt, though it is like a verb that takes no directory. */
+static bool unknown_is_source(const char *word, const char *point)
+{
+	struct stat st;
+
+	if (stat(point, &st) < 0 || !S_ISDIR(st.st_mode))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (!strcasecmp(words[i].word, word))
+			return false;
+	return true;
+}
+
 int cli_unknown(const struct cli_verb *verbs, int argc, char **argv)
 {
 	const char *word = argv[1], *meant = unknown_meant(verbs, word, argc > 2);
@@ -183,6 +197,8 @@ int cli_unknown(const struct cli_verb *verbs, int argc, char **argv)
 		return lacks_mountpoint(word);
 	if (argc > 2 && unknown_makes(word, argv[2]))
 		meant = "new";
+	if (argc == 3 && unknown_is_source(word, argv[2]))
+		meant = NULL;
 	buf_addf(&mend, "ryefs %s", meant ? meant : "--help");
 	for (int i = 2; meant && i < argc; i++) {
 		buf_addc(&mend, ' ');

@@ -7,6 +7,7 @@
 #include "remote/remote_inner.h"
 
 #include "memory.h"
+#include "near.h"
 #include "schema/schema.h"
 #include "scope.h"
 #include "str.h"
@@ -190,17 +191,23 @@ int remote_read(const char *name, const json_t *entry, struct remote *ret, struc
 static int no_remote(const char *name, const json_t *map, struct rye_err *err)
 {
 	auto_buf struct rye_buf names = RYE_BUF_INIT;
+	struct near_word near;
 	const char *other;
 	json_t *entry;
 
-	json_object_foreach((json_t *)map, other, entry)
+	near_start(&near, name);
+	json_object_foreach((json_t *)map, other, entry) {
 		buf_addf(&names, "%s%s", names.len ? ", " : "", other);
+		near_offer(&near, other, other);
+	}
 	if (!names.len)
 		return rye_fail(err, RYE_INVALID,
 				"No remote '%.64s'; none is configured\n" MEND_WITH
 				"ryefs remote add NAME ssh://USER@HOST",
 				name);
-	return rye_fail(err, RYE_INVALID, "No remote '%.64s'; there are: %.600s", name, names.data);
+	return rye_fail(err, RYE_INVALID, "No remote '%.64s'; there are: %.600s%s%s%s", name,
+			names.data, near.best ? "; did you mean " : "", near.best ? near.best : "",
+			near.best ? "?" : "");
 }
 
 /* The project's directory, where the entry does not say what it is called there. */

@@ -7,12 +7,24 @@
 #include "process/process.h"
 #include "str.h"
 
+/* What may be a value in the wrong place is not said again. */
+static bool is_said(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n && n <= 24 &&
+	       strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_. ") == n;
+}
+
 int secret_name_check(const char *name, struct rye_err *err)
 {
 	if (!env_name_ok(name) || strlen(name) > SECRET_NAME_MAX)
-		return rye_fail(err, RYE_INVALID,
-				"this is no name of a variable: letters, digits and _ are wanted, "
-				"and no digit first");
+		return rye_fail(
+			err, RYE_INVALID,
+			"%s%s%s is no name of a variable: letters, digits and _ are wanted, "
+			"and no digit first",
+			is_said(name) ? "\"" : "", is_said(name) ? name : "this",
+			is_said(name) ? "\"" : "");
 	if (!env_dotenv_may(name))
 		return rye_fail(err, RYE_INVALID,
 				"%s chooses programs or how they start: no secret may set it",

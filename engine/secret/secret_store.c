@@ -257,7 +257,7 @@ int secret_remove(const struct spaces *spaces, const char *name, struct rye_err 
 		return r;
 	if (json_object_del(values, name))
 		return rye_fail(err, RYE_NOT_FOUND,
-				"there is no secret of that name\n" MEND_WITH "ryefs secret list");
+				"there is no secret %.255s\n" MEND_WITH "ryefs secret list", name);
 	return store_change(spaces, dir, values, NULL, err);
 }
 

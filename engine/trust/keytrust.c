@@ -199,8 +199,8 @@ static int read_known(const struct item_env *env, const char *fp, struct incomin
 		return rye_fail(err, RYE_NOT_FOUND,
 				"there is no key file of %s here; ask the signer for "
 				".ai/config/keys/trusted/%s.toml, which init and sign put into "
-				"their project\n" MEND_WITH "ryefs trust %s.toml",
-				fp, fp, fp);
+				"their project; then: ryefs trust FILE",
+				fp, fp);
 	return r;
 }
 

@@ -78,7 +78,7 @@ class Asks(Bundled):
             self.assertEqual(self.verb("secret", "list"), [])
         self.bad(tool, {"action": "set", "name": "PATH", "value": "x"}, "no secret may set it")
         self.bad(tool, {"action": "set", "name": "TOOL_KEY"}, "set needs value")
-        self.bad(tool, {"action": "delete", "name": "TOOL_KEY"}, "there is no secret of that name")
+        self.bad(tool, {"action": "delete", "name": "TOOL_KEY"}, "there is no secret TOOL_KEY")
 
     def test_managing_is_for_bundles(self):
         """The same words in a project's tool open nothing."""

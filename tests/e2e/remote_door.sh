@@ -72,6 +72,7 @@ like 'a way in for another key alone' "$(rye remote status gpu)" 'lets only the 
 # --- what fails on the way ---
 way 'echo one >&2; echo "ssh: no route to host" >&2; exit 255'
 is 'unreachable' "$(code gpu)" unreachable
+is 'which is looked into with another command' "$(rye remote status gpu | grep -c 'mend with: ryefs remote status')" 0
 like 'with its last words' "$(rye remote status gpu)" 'gpu: way said: ssh: no route to host'
 like 'as a remark of doctor' "$(rye doctor)" '^remark +remote gpu: gpu: way said: ssh: no route to host'
 way 'exit 0'
@@ -87,6 +88,8 @@ is 'another key' "$(code gpu)" key_changed
 status 'is refused' 4 "$RYEFS" remote status gpu
 like 'both are named' "$(<"$T/said")" "gpu shows key $other, pinned is $node; if that is right: ryefs remote add --again gpu"
 is 'an add alone does not pin it' "$(rye remote add --yes gpu | grep -c 'pinned is')" 1
+status 'and says so' 4 "$RYEFS" remote add --yes gpu
+is 'with no word of a pin made, nor of one that is called NAME' "$(rye remote add --yes gpu | grep -cE 'is pinned|NAME')" 0
 like 'the sentence does' "$(rye remote add --again --yes gpu)" 'gpu is pinned'
 is 'then the other one is it' "$(rye remote list --json | jq -r '.[0].key')" "$other"
 way "exec '$RYEFS' node --stdio '$NODE'"

@@ -164,6 +164,8 @@ is 'as they were' "$(cd "$changes" && find . -type f | sort | xargs)" './data/ed
 echo mine >"$P/data/edited"
 errno 'what was changed here, too, is not written over' EBUSY bash -c "echo apply >'$M/state/threads/$id/ctl'"
 is 'and is named' "$(jq -r '.conflicts[].path' "$changes.json")" data/edited
+is 'the remedy names the thread' "$("$RYEFS" threads apply "$id" --project "$P" --user "$U" --system "$S" 2>&1 | grep -o "threads show [^ ]*")" \
+  "threads show $id"
 not_ok 'nothing was written' test -e "$P/out"
 echo old >"$P/data/edited"
 ok 'then it is' bash -c "echo apply >'$M/state/threads/$id/ctl'"

@@ -33,6 +33,8 @@ int named_item_find(struct cli *cli, int operand, named_none_fn *none, struct na
 bool named_is_folder(const char *ref);
 /* "project" or "user", as --space has it. */
 const char *named_space(enum rye_space space);
+/* Of an item that another space has, too: which of the two counts is told. */
+void note_hidden(struct cli *cli, const char *ref, const char *other, const char *here);
 /* Its bytes; exit status, the reason told. */
 int named_item_read(struct cli *cli, const struct named_item *item, struct rye_blob **ret);
 /* Its file goes, if it has these bytes still: as rye_drop. */

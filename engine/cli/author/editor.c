@@ -16,8 +16,8 @@
 
 extern char **environ;
 
-/* NULL: the system has none. */
-static const char *editor_usual(void)
+/* NULL: the system has none. known: one that is itself, not what leads to another, which may be the one that failed. */
+static const char *editor_usual(bool known)
 {
 	static const char *const paths[] = { "/usr/bin/sensible-editor",
 					     "/usr/bin/editor",
@@ -26,7 +26,7 @@ static const char *editor_usual(void)
 					     "/bin/vi",
 					     "/usr/bin/ed" };
 
-	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+	for (size_t i = known ? 2 : 0; i < ARRAY_SIZE(paths); i++)
 		if (access(paths[i], X_OK) == 0)
 			return paths[i];
 	return NULL;
@@ -45,7 +45,7 @@ static const char *editor_named(void)
 static char *editor_mend(const struct cli *cli)
 {
 	auto_free char *typed = cli_retyped(cli, cli->verb->name, NULL, NULL);
-	const char *usual = editor_usual();
+	const char *usual = editor_usual(true);
 	char *mend = NULL;
 
 	if (!usual)
@@ -89,7 +89,7 @@ int editor_run(struct cli *cli, const char *path)
 	int status;
 
 	if (!editor && isatty(STDIN_FILENO))
-		editor = editor_usual();
+		editor = editor_usual(false);
 	if (!editor)
 		return cli_complain(cli, CLI_USAGE, mend,
 				    "neither VISUAL nor EDITOR names an editor");

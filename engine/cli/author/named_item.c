@@ -79,6 +79,18 @@ static int named_read_only(struct cli *cli, const char *ref)
 		"%s is the system space's, which is read only; a copy of yours hides it", ref);
 }
 
+/* project, user, then bundles: which one counts */
+static int space_rank(const char *space)
+{
+	return is_system(space) ? 2 : !strcmp(space, "user");
+}
+
+void note_hidden(struct cli *cli, const char *ref, const char *other, const char *here)
+{
+	cli_note(cli, "%s is in the %s space, too: that of the %s space counts", ref, other,
+		 space_rank(other) < space_rank(here) ? other : here);
+}
+
 bool named_is_folder(const char *ref)
 {
 	const char *id;
@@ -126,6 +138,11 @@ static int named_fill(struct cli *cli, const json_t *row, struct named_item *ret
 	}
 	if (ret->below && ret->ext && ret->message && ret->space_fd >= 0)
 		return CLI_OK;
+	if (!ret->good && *json_str(row, "message")) {
+		auto_free char *what = NULL, *mend = told_split(json_str(row, "message"), &what);
+
+		return cli_complain(cli, CLI_DENIED, mend, "%s: %s", path, what ? what : "");
+	}
 	return cli_complain(cli, CLI_FAILED, NULL, "%s is no file of an item", path);
 }
 

@@ -12,6 +12,7 @@
 #include "scope.h"
 #include "str.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -57,6 +58,26 @@ static int move_bad_id(const struct move *move, const char *why)
 			    move->item.ref, move->id, why);
 }
 
+/* What is no word in every shell, nor a new item's name; older names, as my_tool, stay possible. */
+static bool move_is_plain(const char *id)
+{
+	for (; *id; id++)
+		if (isascii(*id) && !isalnum((unsigned char)*id) && !strchr("-_./", *id))
+			return false;
+	return true;
+}
+
+static int move_no_id(const struct move *move, const char *word)
+{
+	const struct skeleton *row = skeleton_find(rye_kind_name(move->item.kind), NULL);
+	auto_free char *fit = row && move->id ? skeleton_id(row, move->id) : NULL;
+	auto_free char *mend = fit && !id_check(span_of(fit), NULL) ? move_retyped(move, fit) :
+								      NULL;
+
+	return cli_complain(move->cli, CLI_USAGE, mend, "\"%s\" is no id%s%s", word,
+			    row ? ": " : "", row ? skeleton_wanted(row) : "");
+}
+
 /* "my/": the same name in another directory. Ends of files' names are left out, and have to be the same. */
 static int move_read_to(struct move *move)
 {
@@ -89,9 +110,8 @@ static int move_read_to(struct move *move)
 	if (ext && str_ends(move->to, ext))
 		move->to[strlen(move->to) - strlen(ext)] = 0;
 	id_split(move->to, &move->id);
-	if (!move->id || id_check(span_of(move->id), &err))
-		return cli_complain(cli, CLI_USAGE, "ryefs mv my/hello my/greeting",
-				    "\"%s\" is no id", word);
+	if (!move->id || id_check(span_of(move->id), &err) || !move_is_plain(move->id))
+		return move_no_id(move, word);
 	if (!strcmp(move->to, item->ref))
 		return cli_complain(cli, CLI_USAGE, NULL, "%s is its id already", move->to);
 	return asprintf(&move->path, "%.*s%s/%s%s", (int)(item->below - item->file), item->file,
@@ -143,11 +163,7 @@ static int move_look(struct move *move)
 				return move_taken(move, json_str(row, "path"));
 			continue;
 		}
-		cli_note(move->cli, "%s is in the %s space, too: that of the %s space counts",
-			 move->to, json_str(row, "space"),
-			 strcmp(space, "user") || strncmp(json_str(row, "space"), "project", 7) ?
-				 space :
-				 "project");
+		note_hidden(move->cli, move->to, json_str(row, "space"), space);
 	}
 	return CLI_OK;
 }
@@ -157,7 +173,15 @@ static int move_look(struct move *move)
 static int move_refuse(const struct move *move)
 {
 	auto_free char *what = NULL, *mend = told_split(move->item.message, &what);
+	auto_blob struct rye_blob *now = NULL;
 
+	/* a text that a merge has left open is not signed as it stands */
+	if (move->item.space_fd >= 0 &&
+	    io_read_at(move->item.space_fd, move->item.below, RYE_ITEM_MAX, &now) == 0 &&
+	    span_conflict((struct rye_span){ now->data, now->len })) {
+		free(mend);
+		mend = editing_mend(move->cli, move->item.ref);
+	}
 	return cli_complain(move->cli, CLI_REFUSED, mend, "%s is not moved: %.*s", move->item.ref,
 			    what ? (int)strcspn(what, "\n") : 0, what);
 }

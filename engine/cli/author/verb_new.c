@@ -289,10 +289,8 @@ static void new_note_hidden(const struct new_wish *wish, const struct new_file *
 
 	json_array_foreach(rows, i, row)
 		if (strcmp(json_str(row, "space"), new_space_name(wish)) != 0)
-			cli_note(wish->cli,
-				 "%s is in the %s space, too: that of the %s space counts",
-				 file->ref, json_str(row, "space"),
-				 json_str(json_array_get(rows, 0), "space"));
+			note_hidden(wish->cli, file->ref, json_str(row, "space"),
+				    new_space_name(wish));
 }
 
 static int new_put(struct new_wish *wish, const struct new_file *file, bool dry)

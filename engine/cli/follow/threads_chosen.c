@@ -185,6 +185,15 @@ static void list_group(struct cli *cli, const json_t *rows, bool ended)
 	out_table(cli, stdout, shown, columns, ARRAY_SIZE(columns));
 }
 
+/* What no thread is of may be misspelt. */
+static void note_no_item(struct cli *cli, const char *of)
+{
+	auto_json json_t *items = ref_verdicts(cli, of, NULL);
+
+	if (!strpbrk(of, "*?") && !json_array_size(items))
+		cli_note(cli, "no item is called %s", of);
+}
+
 int threads_chosen(struct cli *cli, const char *id)
 {
 	static const struct out_column columns[] = {
@@ -202,6 +211,8 @@ int threads_chosen(struct cli *cli, const char *id)
 	status = pick_read(cli, &pick);
 	if (status != CLI_OK)
 		return status;
+	if (!json_array_size(rows) && cli->opt.of)
+		note_no_item(cli, cli->opt.of);
 	if (!color_person(cli) || !json_array_size(rows))
 		return out_rows(cli, rows, columns, ARRAY_SIZE(columns),
 				all ? "there are no threads" : "there are no such threads");
@@ -303,8 +314,12 @@ int threads_named(struct cli *cli, const char *word, char ret[RYE_THREAD_ID_ROOM
 	struct rye_err err = { 0 };
 
 	snprintf(ret, RYE_THREAD_ID_ROOM, "%s", word);
-	if (known || (!last && strlen(word) < NAMED_SHORTEST))
+	if (known)
 		return CLI_OK;
+	if (!last && strlen(word) < NAMED_SHORTEST)
+		return cli_complain(cli, CLI_NOT_FOUND, "ryefs threads list",
+				    "%s is no thread: of an id the first %d characters are wanted",
+				    word, NAMED_SHORTEST);
 	if (rye_thread_rows(cli->rye, named_look, &named, &err))
 		return cli_fail(cli, &err, NULL);
 	if (last && !named.n)

@@ -10,6 +10,7 @@
 #include "format/format.h"
 #include "base/io.h"
 #include "bounds.h"
+#include "near.h"
 #include "scope.h"
 #include "str.h"
 
@@ -271,6 +272,50 @@ static bool execute_elsewhere(const struct cli *cli)
 	return cli->opt.target && strcmp(cli->opt.target, "local") != 0;
 }
 
+struct target_look {
+	const char *name;
+	struct near_word near;
+	char best[128]; /* near's: a name is borrowed for the call alone */
+	bool there;
+};
+
+static int target_take(void *arg, const char *name)
+{
+	struct target_look *look = arg;
+
+	look->there |= !strcmp(name, look->name);
+	near_offer(&look->near, name, name);
+	if (look->near.best == name) {
+		snprintf(look->best, sizeof(look->best), "%s", name);
+		look->near.best = look->best;
+	}
+	return 0;
+}
+
+/* A remote's name misspelt, or without "remote:" in front; what else is wrong with it the engine says. */
+static int target_check(struct cli *cli)
+{
+	static const char prefix[] = "remote:";
+	const char *target = cli->opt.target;
+	bool prefixed = target && !strncmp(target, prefix, strlen(prefix));
+	struct target_look look = { .name = prefixed ? target + strlen(prefix) : target };
+	char instead[REF_MAX], what[REF_MAX];
+	bool own = false; /* a word of its own, behind --target */
+
+	if (!target || !strcmp(target, "remote") || !strcmp(target, "local"))
+		return CLI_OK;
+	near_start(&look.near, look.name);
+	if (rye_remotes(cli->rye, target_take, &look, NULL) || (prefixed && look.there) ||
+	    !look.near.best)
+		return CLI_OK;
+	for (int i = 0; i < cli->n_typed; i++)
+		own |= cli->typed[i] == target;
+	snprintf(instead, sizeof(instead), "%s%s%s", own ? "" : "--target=", prefix,
+		 look.near.best);
+	snprintf(what, sizeof(what), "there is no target %s", target);
+	return cli_misspelt(cli, own ? target : target - strlen("--target="), instead, what);
+}
+
 static int execute_ask(struct cli *cli, struct executed *executed)
 {
 	auto_json json_t *message = request(cli, executed->ref, executed->given);
@@ -314,6 +359,8 @@ int verb_execute(struct cli *cli)
 	else
 		setenv(CLI_LIVE_NAME, "1", 1);
 	status = cli_open(cli, CLI_PROJECT);
+	if (status == CLI_OK)
+		status = target_check(cli);
 	if (status == CLI_OK)
 		status = ref_one(cli, 0, executed.ref);
 	if (status == CLI_OK && execute_threads(cli, executed.ref))

@@ -136,7 +136,7 @@ static int control(struct cli *cli, const char *verb, const char *id)
 	struct rye_err err = { 0 };
 
 	if (rye_thread_ctl(cli->rye, id, span_of(verb), &answer, &err))
-		return cli_fail(cli, &err, NULL);
+		return cli_fail(cli, &err, err.code == RYE_STATE ? id : NULL);
 	if (strcmp(answer->data, "ok\n") != 0 && !cli->opt.json)
 		out_blob(stdout, answer);
 	return out_success(cli, "id", id, NULL);
@@ -233,9 +233,13 @@ static int threads_options(struct cli *cli, const char *name)
 	if (opt->of && !lists && !prunes)
 		return cli_complain(cli, CLI_USAGE, "ryefs threads list --help",
 				    "--of belongs to threads list and threads prune");
-	if ((opt->older || opt->yes) && !prunes)
+	/* a thread that is named is asked for once */
+	if (opt->older && !prunes)
 		return cli_complain(cli, CLI_USAGE, "ryefs threads prune --older 30d --help",
-				    "--older and --yes belong to threads prune");
+				    "--older belongs to threads prune");
+	if (opt->yes && !prunes && strcmp(name, "delete") != 0)
+		return cli_complain(cli, CLI_USAGE, "ryefs threads --help",
+				    "--yes belongs to threads prune and threads delete");
 	return CLI_OK;
 }
 

@@ -97,14 +97,6 @@ static bool is_pinned(const struct adding *adding, struct pin *ret)
 	return !pin_load(adding->env, adding->name, ret, NULL) && !strcmp(ret->url, adding->url);
 }
 
-/* Nothing was written: the same call is what is to be made again. */
-static int fail_to_reach(struct cli *cli, const struct rye_err *err)
-{
-	auto_free char *mend = cli_retyped(cli, "remote", NULL, NULL);
-
-	return cli_complain(cli, CLI_FAILED, mend, "%s", err->msg);
-}
-
 static int pin_it(struct adding *adding)
 {
 	struct cli *cli = adding->cli;
@@ -115,8 +107,9 @@ static int pin_it(struct adding *adding)
 	if (status != CLI_OK)
 		return status;
 	if (remote_card(adding->name, adding->url, &card, &err))
-		return err.code == RYE_UNREACHABLE ? fail_to_reach(cli, &err) :
-						     cli_fail(cli, &err, NULL);
+		return err.code == RYE_UNREACHABLE ?
+			       cli_complain(cli, CLI_FAILED, NULL, "%s", err.msg) :
+			       cli_fail(cli, &err, NULL);
 	status = ask_to_pin(adding, &card);
 	if (status != CLI_OK)
 		return status;
@@ -128,15 +121,22 @@ static int pin_it(struct adding *adding)
 	return CLI_OK;
 }
 
-/* Does it know us? What its owner has to say is told; that it does not is no failure of the pin. */
-static void knock(struct adding *adding)
+/*
+ * Does it know us? What its owner has to say is told; that it does not is no failure of the pin. Another
+ * key than the pinned one is: nothing was pinned. Exit status.
+ */
+static int knock(struct adding *adding)
 {
 	auto_remote struct remote remote = { 0 };
 	struct rye_err err = { 0 };
 
-	if (remote_find(adding->env, adding->name, &remote, &err) ||
-	    remote_look(adding->env, &remote, NULL, &err))
-		cli_note(adding->cli, "%s", err.msg);
+	if (!remote_find(adding->env, adding->name, &remote, &err) &&
+	    !remote_look(adding->env, &remote, NULL, &err))
+		return CLI_OK;
+	if (err.code == RYE_KEY_CHANGED)
+		return cli_fail(adding->cli, &err, NULL);
+	cli_note(adding->cli, "%s", err.msg);
+	return CLI_OK;
 }
 
 int remote_add_word(struct cli *cli)
@@ -153,8 +153,9 @@ int remote_add_word(struct cli *cli)
 		return status;
 	if (!remote_name_ok(adding.name))
 		return cli_complain(cli, CLI_USAGE, NULL,
-				    "a remote's name is 1 to 64 of A-Z a-z 0-9 . _ -, and is not "
-				    "remotes");
+				    "\"%s\" is no name of a remote: 1 to 64 of A-Z a-z 0-9 . _ -, "
+				    "and not remotes",
+				    adding.name);
 	adding.env = engine_items(cli->rye);
 	status = choose_url(&adding);
 	if (status != CLI_OK)
@@ -166,8 +167,8 @@ int remote_add_word(struct cli *cli)
 		pin_done(&pin);
 		pin_load(adding.env, adding.name, &pin, NULL);
 	}
-	knock(&adding);
-	return out_success(cli, "name", adding.name, "is pinned");
+	status = knock(&adding);
+	return status == CLI_OK ? out_success(cli, "name", adding.name, "is pinned") : status;
 }
 
 int remote_rm_word(struct cli *cli)
@@ -182,7 +183,7 @@ int remote_rm_word(struct cli *cli)
 		return status;
 	if (!remote_name_ok(name))
 		return cli_complain(cli, CLI_NOT_FOUND, "ryefs remote list",
-				    "no remote has such a name");
+				    "there is no remote \"%s\"", name);
 	env = engine_items(cli->rye);
 	entry = remote_leave(env, name, &err);
 	if (entry < 0)

@@ -93,7 +93,10 @@ int node_init_word(struct cli *cli)
 	settings_uids(path, set);
 	if (node_settings_check(path, set, &err) || node_init(path, fp, &is_new, &err) ||
 	    settings_say(path, set, &err))
-		return cli_fail(cli, &err, NULL);
+		/* that nothing can be made there is not found in a list */
+		return err.code == RYE_NOT_FOUND && !strstr(err.msg, MEND_WITH) ?
+			       cli_complain(cli, CLI_FAILED, NULL, "%s", err.msg) :
+			       cli_fail(cli, &err, NULL);
 	if (is_new && geteuid() == 0 && !json_object_get(set, "uids"))
 		cli_note(cli, "runs here will be root's, since other accounts cannot pass to it; "
 			      "an account for each key has: ryefs node init /srv/ryefs-node");
