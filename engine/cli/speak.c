@@ -6,11 +6,13 @@
  */
 #include "cli/cli.h"
 
+#include "clock.h"
 #include "scope.h"
 #include "str.h"
 
 #include <stdarg.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Newlines stay, they are part of some messages' format, and tabs, which stand in files that are shown. */
@@ -293,4 +295,43 @@ void cli_note(struct cli *cli, const char *format, ...)
 	out_text(stderr, message);
 	putc('\n', stderr);
 	funlockfile(stderr);
+}
+
+/* ---- how long ago ---- */
+
+#define MINUTE 60
+#define HOUR (60 * MINUTE)
+#define DAY (24 * HOUR)
+
+void ago_spoken(int64_t seconds, char ret[40])
+{
+	static const struct {
+		int64_t below, unit;
+		const char *one, *many;
+	} rows[] = {
+		{ HOUR, MINUTE, "min", "min" },
+		{ DAY, HOUR, "hour", "hours" },
+		{ INT64_MAX, DAY, "day", "days" },
+	};
+	size_t i = 0;
+	long long n;
+
+	if (seconds < MINUTE) {
+		snprintf(ret, 40, seconds < 10 ? "just now" : "%lld s ago", (long long)seconds);
+		return;
+	}
+	while (seconds >= rows[i].below)
+		i++;
+	n = seconds / rows[i].unit;
+	snprintf(ret, 40, "%lld %s ago", n, n == 1 ? rows[i].one : rows[i].many);
+}
+
+int64_t ago_of(const char *stamp)
+{
+	struct timespec at, now;
+
+	if (!stamp || !clock_iso_read(stamp, &at))
+		return -1;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec > at.tv_sec ? now.tv_sec - at.tv_sec : 0;
 }

@@ -69,6 +69,8 @@ int out_success(struct cli *cli, const char *key, const char *value, const char 
 /* An array of objects: as JSON with --json, else a table; none: remark on an empty one, or NULL. CLI_OK. */
 int out_rows(struct cli *cli, const json_t *rows, const struct out_column *columns, size_t n,
 	     const char *none);
+void ago_spoken(int64_t seconds, char ret[40]); /* "just now", "3 min ago", "5 days ago" */
+int64_t ago_of(const char *stamp); /* seconds since a time of a row; -1: it is none */
 void out_blob(FILE *to, const struct rye_blob *blob); /* with a newline at its end */
 
 /* ---- progress.c ---- */

@@ -146,6 +146,13 @@ int remote_act_read(struct rye_span line, json_t **ret, struct rye_err *err)
 	id = span_trim(span_skip(word, n));
 	word.len = n;
 	*ret = json_pack("{s:s%}", "action", word.ptr ? word.ptr : "", word.len);
+	if (*ret && !find_row(json_str(*ret, "action"))) {
+		rye_fail(err, RYE_INVALID, "'%.40s' is none of " RYE_REMOTE_WORDS,
+			 json_str(*ret, "action"));
+		json_decref(*ret);
+		*ret = NULL;
+		return -(int)RYE_INVALID;
+	}
 	if (*ret && id.len)
 		json_object_set_new(*ret, "id", json_stringn(id.ptr, id.len));
 	return *ret && (!id.len || json_object_get(*ret, "id")) ?

@@ -38,6 +38,7 @@ static const char *sized(double bytes, double unit, char ret[32])
 int remote_full(const struct item_env *env, const struct remote *remote, struct rye_err *err)
 {
 	struct remote_link link = { .conn = NULL };
+	auto_key struct key_secret own = { 0 };
 	auto_json json_t *doc = NULL;
 	struct rye_err why = { 0 };
 	int r = remote_open_conn(env, remote, &link, &why);
@@ -65,8 +66,9 @@ int remote_full(const struct item_env *env, const struct remote *remote, struct 
 		r = rye_fail(
 			err, RYE_BUDGET,
 			"%s of %s %s of yours on %s are used, and all of it is needed; its owner "
-			"gives more by ryefs node admit FP bytes=20G",
-			used, most, unit > 1 << 20 ? "GB" : "MB", remote->name);
+			"gives more by ryefs node admit %s bytes=20G",
+			used, most, unit > 1 << 20 ? "GB" : "MB", remote->name,
+			keystore_load(env->spaces, &own, NULL) ? "FP" : own.pub.fp);
 	err->sys = EDQUOT;
 	return r;
 }

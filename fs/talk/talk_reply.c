@@ -186,7 +186,8 @@ static void talk_reply_add_sentence(struct text *out, const char *sentence)
 void reply_add_line(struct text *out, const struct talk *talk, const char *sentence)
 {
 	text_add(out, talk->key);
-	if (*talk->target.id)
+	/* of a remote's own files the name is in the place */
+	if (*talk->target.id && talk->target.verb != RYE_REMOTE)
 		text_addf(out, " %s", ctl_of_verb(talk->target.verb)->name);
 	text_add(out, ": ");
 	talk_reply_add_sentence(out, sentence);

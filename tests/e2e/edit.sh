@@ -185,6 +185,12 @@ fresh
 edits 'echo "# mine" >>"$1"; rm .ai/tools/my/hello.py'
 has "removed meanwhile" "$(edit --yes my/hello)" "was removed meanwhile" "kept in"
 fresh
+edits 'rm "$1"'
+said=$(edit --yes my/hello)
+is "an editor that removes what it was given" "$?" 1
+has "leaves no text" "$said" "cannot read " "tool:my/hello is as it was"
+lacks "and none is kept" "$said" "kept in"
+fresh
 edits 'until [ -e "$T/go" ]; do sleep 0.05; done; echo "# first" >>"$1"'
 (edit --yes my/hello >"$T/first.said") &
 until_true test -e "$copy"

@@ -106,6 +106,7 @@ like "for people a table" "$(ryefs list | grep " $P ")" "^$M +$P +20.*Z +$DAEMON
 kill -STOP "$DAEMON"
 is "a daemon that does not answer is silent" "$(mine | jq -r '"\(.state) \(.pid)"')" "silent null"
 kill -CONT "$DAEMON"
+like "on a terminal with times as they are spoken" "$(NO_COLOR=1 ryefs list --color=always | grep " $P ")" "(just now|ago) +$DAEMON "
 has "items are not what list lists" "$(ryefs list tools 2>&1)" "mend with: ryefs search tools"
 umount_rye >/dev/null
 

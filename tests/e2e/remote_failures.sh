@@ -57,7 +57,9 @@ RUN=remotes/gpu/tools/note/run PUSH=remotes/gpu/push
 row 'a name that is none' EINVAL "No remote 'x'; there are: gpu" execute '{"item_id":"tool:note","target":"remote:x"}'
 row 'no name' EINVAL 'Invalid target "remote:"' execute '{"item_id":"tool:note","target":"remote:"}'
 row 'a dry run' EINVAL 'dry_run \+ remote is not supported' remotes/gpu/tools/note/dry_run '{}'
-row 'a word that is none' EINVAL "'dance' is none of adopt ID, connect, forget ID" remotes/gpu/ctl dance
+row 'a word that is none' EINVAL "'dance' is none of connect, gc, adopt ID, forget ID or pull ID" remotes/gpu/ctl dance
+is 'its line in the log names the file alone' "$(bash -c "echo dance >'$M/remotes/gpu/ctl'" 2>/dev/null || tail -n 1 "$M/.ryefs/errors" | grep -o "remotes/gpu/ctl.*'dance'")" \
+  "remotes/gpu/ctl: 'dance'"
 row 'no run' EINVAL "pull ID: '7' is no id" remotes/gpu/ctl 'pull 7'
 row 'a member that push has not' EINVAL 'push takes \{\}' $PUSH '{"colour":1}'
 row 'one that is not pinned' ENOENT 'gpu is not pinned' $PUSH '{}'
@@ -112,7 +114,7 @@ mends 'a name that was pushed from elsewhere' $PUSH '{}'
 me=$(ls "$T/node/principals" | sed 's/[.]toml$//')
 rye node admit --dir "$T/node" "$me" bytes=1 >/dev/null
 echo more >"$P/even-more"
-row 'no room there' EDQUOT '.* of yours on gpu are used, ' $PUSH '{}'
+row 'no room there' EDQUOT ".* of yours on gpu are used, and all of it is needed; its owner gives more by ryefs node admit $me bytes=20G" $PUSH '{}'
 rye node admit --dir "$T/node" "$me" bytes=1G queued=0 >/dev/null
 row 'too many that wait' EAGAIN 'gpu: 0 orders of yours wait already, that is the limit' $RUN '{}'
 rye node admit --dir "$T/node" "$me" queued=10 >/dev/null

@@ -43,6 +43,7 @@ echo 'def broken(:' >>"$tool"
 told "what is no Python is not signed" "refused  tool:my/hello: line "
 ok "and stays as it is" test "$(tail -n 1 "$tool")" = 'def broken(:'
 sed -i '$d' "$tool"
+told "and when it is as it was signed, that is said" "good     tool:my/hello"
 until_true ryefs verify -q my/hello
 sed -i 's/__category__ = "my"/__category__ = "your"/' "$tool"
 told "what cannot be signed" "refused  tool:my/hello: Validation failed"

@@ -214,6 +214,13 @@ static int edit_put(struct edit_copy *edit, const struct rye_blob *text, bool ba
 			    what ? what : err.msg, edit->path);
 }
 
+/* The editor has removed what it was given: there is no text to go on with. */
+static void edit_lost(struct edit_copy *edit)
+{
+	cli_note(edit->cli, "%s is as it was", edit->item.ref);
+	edit_drop(edit);
+}
+
 /* One time through the editor; EDIT_AGAIN: once more. */
 static enum edit_choice edit_once(struct edit_copy *edit, int *ret_status)
 {
@@ -228,6 +235,8 @@ static enum edit_choice edit_once(struct edit_copy *edit, int *ret_status)
 	if (*ret_status != CLI_OK || !text) {
 		if (same)
 			edit_drop(edit);
+		else if (access(edit->path, F_OK) != 0)
+			edit_lost(edit);
 		else
 			cli_note(edit->cli, "your text is kept in %s", edit->path);
 		*ret_status = *ret_status == CLI_OK ? CLI_FAILED : *ret_status;

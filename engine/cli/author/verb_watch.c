@@ -126,6 +126,11 @@ static void watch_tell(const struct watching *watching, const char *event, const
 	char clock[16] = "";
 	struct tm tm;
 
+	/* among paths, which begin with a slash */
+	if (!strcmp(event, "refused") || !strcmp(event, "left"))
+		json_set(watching->seen, ref, json_true());
+	else
+		json_object_del(watching->seen, ref);
 	if (cli->opt.json) {
 		json_sets(row, "event", event);
 		json_sets(row, "ref", ref);
@@ -204,8 +209,12 @@ static bool watch_sign(const struct watching *watching, const char *ref, const c
 		watch_tell(watching, "refused", ref, err.msg);
 		return false;
 	}
-	if (!*json_str(answer, "event"))
-		return true; /* it was good already */
+	if (!*json_str(answer, "event")) {
+		/* it was good already */
+		if (json_object_del(watching->seen, ref) == 0)
+			watch_tell(watching, "good", ref, "");
+		return true;
+	}
 	watch_tell(watching, json_str(answer, "event"), ref, json_str(answer, "message"));
 	return !strcmp(json_str(answer, "event"), "signed");
 }
@@ -259,6 +268,9 @@ static void watch_look(const struct watching *watching, const char *ref, const c
 			   "git has put it there; see ryefs diff, then sign it");
 		return;
 	}
+	/* a line that said no is not the last word */
+	if (good && json_object_del(watching->seen, ref) == 0)
+		watch_tell(watching, "good", ref, "");
 	/* what is good by now was signed by another program, or by the line above this one */
 	if (good || !watch_sign(watching, ref, space, path))
 		return;

@@ -14,10 +14,6 @@
 #include <string.h>
 #include <time.h>
 
-#define MINUTE 60
-#define HOUR (60 * MINUTE)
-#define DAY (24 * HOUR)
-
 /* ---- times ---- */
 
 /* "2h" and the like, in seconds; exit status. */
@@ -34,41 +30,6 @@ static int ago_read(struct cli *cli, const char *option, const char *text, int64
 	return cli_complain(cli, CLI_USAGE, mend,
 			    "%s takes a number with s, m, h, d or w, as in 2h: \"%s\" is none",
 			    option, text);
-}
-
-/* "just now", "3 min ago", "5 days ago" */
-static void ago_spoken(int64_t seconds, char ret[40])
-{
-	static const struct {
-		int64_t below, unit;
-		const char *one, *many;
-	} rows[] = {
-		{ HOUR, MINUTE, "min", "min" },
-		{ DAY, HOUR, "hour", "hours" },
-		{ INT64_MAX, DAY, "day", "days" },
-	};
-	size_t i = 0;
-	long long n;
-
-	if (seconds < MINUTE) {
-		snprintf(ret, 40, seconds < 10 ? "just now" : "%lld s ago", (long long)seconds);
-		return;
-	}
-	while (seconds >= rows[i].below)
-		i++;
-	n = seconds / rows[i].unit;
-	snprintf(ret, 40, "%lld %s ago", n, n == 1 ? rows[i].one : rows[i].many);
-}
-
-/* Seconds since a time of a row; -1: it is none. */
-static int64_t ago_of(const char *stamp)
-{
-	struct timespec at, now;
-
-	if (!stamp || !clock_iso_read(stamp, &at))
-		return -1;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec > at.tv_sec ? now.tv_sec - at.tv_sec : 0;
 }
 
 /* ---- which ---- */

@@ -181,6 +181,18 @@ static int adding_misnamed(const struct skill_adding *adding, int dir)
 			    path ? path : adding->word, adding->name);
 }
 
+/* The text names the skill, not the folder: that is said where they differ. */
+static void adding_named(const struct skill_adding *adding, int dir)
+{
+	auto_free char *path = path_of(dir);
+	const char *leaf = path ? strrchr(path, '/') : NULL;
+
+	if (leaf && !adding->as && !adding->source && !adding->in_place && !adding->silent &&
+	    strcmp(leaf + 1, adding->name) != 0)
+		cli_note(adding->cli, "%s is added as %s, the name that its " SKILL_TEXT " says",
+			 leaf + 1, adding->name);
+}
+
 static int adding_place(struct skill_adding *adding, int dir)
 {
 	auto_close int own = skill_open_folder(adding->place.info.fd, adding->name);
@@ -413,6 +425,8 @@ int adding_read(struct skill_adding *adding, int dir)
 	if (r)
 		return fail_front(adding, dir, &err);
 	status = adding_place(adding, dir);
+	if (status == CLI_OK)
+		adding_named(adding, dir);
 	if (status == CLI_OK)
 		status = adding_settled(adding, dir);
 	if (status == CLI_OK && adding_write(adding, front, &err))

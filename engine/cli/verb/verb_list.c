@@ -68,6 +68,22 @@ static void list_look(json_t *row, bool tints)
 		json_set(row, "deaths", deaths);
 }
 
+/* For a person times are as they are spoken, as in `threads list`. */
+static void list_spoken(json_t *rows)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(rows, i, row) {
+		char ago[40];
+
+		if (ago_of(json_str(row, "since")) < 0)
+			continue;
+		ago_spoken(ago_of(json_str(row, "since")), ago);
+		json_sets(row, "since", ago);
+	}
+}
+
 /* Below the table: which daemons have died, how often, when, how. */
 static void list_deaths(struct cli *cli, const json_t *row)
 {
@@ -101,6 +117,8 @@ int verb_list(struct cli *cli)
 	mountinfo_each(list_add, rows);
 	json_array_foreach(rows, i, row)
 		list_look(row, !cli->opt.json);
+	if (color_person(cli))
+		list_spoken(rows);
 	r = out_rows(cli, rows, columns, ARRAY_SIZE(columns),
 		     "nothing is mounted by you: ryefs SOURCE MOUNTPOINT");
 	fflush(stdout);
