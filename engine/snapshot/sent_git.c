@@ -18,7 +18,7 @@
 /* Bytes of names: of as many files as a manifest has. */
 #define GIT_NAMES MANIFEST_MAX
 
-struct git_ask {
+struct sent_git_ask {
 	const char *project;
 	char excludes[GIT_MOUNTS][1100];
 	size_t n;
@@ -27,7 +27,7 @@ struct git_ask {
 /* A mount of FUSE below the project, as a pattern that git leaves out without a look. */
 static int note_mount(void *arg, const struct mountinfo *mount)
 {
-	struct git_ask *ask = arg;
+	struct sent_git_ask *ask = arg;
 	size_t len = strlen(ask->project);
 
 	if (ask->n < GIT_MOUNTS && mountinfo_is_fuse(mount) &&
@@ -119,7 +119,7 @@ int sent_git(struct sent *sent, const char *project, struct rye_err *err)
 	};
 	auto_close int root = open(project, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	auto_free char *path = env_which("git", "/usr/local/bin:/usr/bin:/bin");
-	auto_free struct git_ask *ask = calloc(1, sizeof(*ask));
+	auto_free struct sent_git_ask *ask = calloc(1, sizeof(*ask));
 	char *argv[ARRAY_SIZE(words) + GIT_MOUNTS + 1] = { NULL };
 	auto_buf struct rye_buf names = RYE_BUF_INIT;
 	size_t n = 0;
