@@ -64,13 +64,22 @@ static char ask_letter(const struct signed_file *file)
 	}
 }
 
+/* What cannot be read is neither good nor to be signed. Exit status. */
+static int ask_unread(struct cli *cli, const json_t *row)
+{
+	auto_free char *what = NULL, *mend = told_split(json_str(row, "message"), &what);
+
+	return cli_complain(cli, CLI_DENIED, mend, "%s: %s", json_str(row, "ref"),
+			    what ? what : "");
+}
+
 int sign_ask(struct cli *cli, const struct rye_batch *batch, sign_ask_fn fn, void *arg)
 {
 	struct rye_err err = { 0 };
 	auto_json json_t *rows = ref_verdicts(cli, batch->pattern, &err);
 	const char *space = batch->space == RYE_USER ? "user" : "project";
 	size_t good = 0, asked = 0;
-	int status = CLI_OK;
+	int status = CLI_OK, unread = CLI_OK;
 
 	if (!rows)
 		return cli_fail(cli, &err, batch->pattern);
@@ -81,6 +90,10 @@ int sign_ask(struct cli *cli, const struct rye_batch *batch, sign_ask_fn fn, voi
 
 		if (strcmp(json_str(row, "space"), space) != 0)
 			continue;
+		if (!strcmp(json_str(row, "verdict"), rye_code_name(RYE_DENIED))) {
+			unread = ask_unread(cli, row);
+			continue;
+		}
 		if (!json_flag(row, "refused", false)) {
 			good++;
 			continue;
@@ -93,8 +106,8 @@ int sign_ask(struct cli *cli, const struct rye_batch *batch, sign_ask_fn fn, voi
 		if (letter == 'y')
 			status = fn(arg, file.ref);
 	}
-	if (!asked)
+	if (!asked && !unread)
 		cli_note(cli, "nothing is to be signed: %zu %s good", good,
 			 good == 1 ? "is" : "are");
-	return status;
+	return status == CLI_OK ? unread : status;
 }

@@ -63,10 +63,26 @@ static void unread_tell(struct unread_walk *walk, enum rye_kind kind, const char
 static void unread_dir(struct unread_walk *walk, const struct walk_at *above, const char *name,
 		       bool linked);
 
+/* The one directory on the way to an id, or that of the tool itself; nothing is listed. */
+static void unread_way(struct unread_walk *walk, const struct walk_at *at, const char *below)
+{
+	size_t n = strlen(below);
+	const char *rest = walk->glob + n + (n && walk->glob[n] == '/');
+	auto_free char *name = strndup(rest, strcspn(rest, "/"));
+
+	if (name && *name)
+		unread_dir(walk, at, name, false);
+}
+
 /* Of manifests what lies deeper are the files that they list, which verifying them reads. */
-static void unread_below(struct unread_walk *walk, const struct walk_at *at)
+static void unread_below(struct unread_walk *walk, const struct walk_at *at, const char *below)
 {
 	struct walk_batch batch = { 0 };
+
+	if (walk->glob && !strpbrk(walk->glob, "*?")) {
+		unread_way(walk, at, below);
+		return;
+	}
 
 	if (!walk_read(at, &batch))
 		for (size_t i = 0; i < batch.n && !walk->stop; i++)
@@ -94,9 +110,12 @@ static void unread_dir(struct unread_walk *walk, const struct walk_at *above, co
 	fd = at.fd = io_open_mounted(at.space_fd, at.path, O_RDONLY | O_DIRECTORY);
 	if (fd == -EACCES || fd == -EPERM)
 		unread_tell(walk, at.kind, at.path, -fd);
+	/* its names can be read, and nothing else of them */
+	else if (fd >= 0 && faccessat(fd, ".", X_OK, AT_EACCESS) < 0 && errno == EACCES)
+		unread_tell(walk, at.kind, at.path, EACCES);
 	/* a link leads to what is walked at its own place, or back to a parent */
 	else if (fd >= 0 && !linked && !(*name && rye_kind_has(at.kind, RYE_KIND_MANIFEST)))
-		unread_below(walk, &at);
+		unread_below(walk, &at, below);
 }
 
 void space_unread(const struct space *space, unsigned kinds, const char *glob, rye_verdict_fn fn,
@@ -104,8 +123,10 @@ void space_unread(const struct space *space, unsigned kinds, const char *glob, r
 {
 	struct unread_walk walk = { space, glob, fn, arg, false };
 	int fd = space_fd(space);
-	/* no descriptor: errno is of the opening */
-	bool barred = (fd < 0 || faccessat(fd, ".", X_OK, AT_EACCESS) < 0) && errno == EACCES;
+	/* a home that is closed to us may have none; no descriptor: errno is of the opening */
+	bool known = fd >= 0 || space->type == RYE_PROJECT;
+	bool barred = known && (fd < 0 || faccessat(fd, ".", X_OK, AT_EACCESS) < 0) &&
+		      errno == EACCES;
 
 	if (barred)
 		unread_tell(&walk, RYE_KIND__MAX, "", EACCES);
