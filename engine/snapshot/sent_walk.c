@@ -68,6 +68,15 @@ static bool walk_entry_name(struct sent_walker *walker, int dir, const struct di
 	return false;
 }
 
+/* Of what is left out without a rule that which no rule would send: a run might miss it. */
+static void tell_left(const struct sent_walker *walker, const char *name)
+{
+	const char *why = sent_never(walker->path);
+
+	if (why && strcmp(name, ".git") != 0 && strcmp(name, ".ai") != 0)
+		sent_refuse(walker->sent, walker->path, why);
+}
+
 static int walk_one(struct sent_walker *walker, int dir, const struct dirent *entry, size_t before,
 		    int depth, struct rye_err *err)
 {
@@ -77,14 +86,16 @@ static int walk_one(struct sent_walker *walker, int dir, const struct dirent *en
 
 	if (!strcmp(name, ".") || !strcmp(name, ".."))
 		return 0;
-	if (!walker->plain && (*name == '.' || is_made(name)))
-		return 0;
 	if (len > MANIFEST_PATH) {
 		sent_refuse(walker->sent, name, "its path is too long");
 		return 0;
 	}
 	snprintf(walker->path + before, sizeof(walker->path) - before, "%s%s", before ? "/" : "",
 		 name);
+	if (!walker->plain && (*name == '.' || is_made(name))) {
+		tell_left(walker, name);
+		return 0;
+	}
 	if (!walk_entry_name(walker, dir, entry))
 		return 0;
 	/* .ai has its own rules, and what is never sent is not looked at */

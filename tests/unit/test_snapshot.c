@@ -125,14 +125,20 @@ static void refusals_are_named(void **state)
 {
 	static const char *const refused[] = { "src/.env", "src/x.secrets", "src/key.txt", ".env",
 					       ".Env.local" };
-	auto_snapshot struct snapshot *snapshot = NULL;
+	auto_snapshot struct snapshot *snapshot = NULL, *plain = NULL;
 	struct place p;
 
 	start(&p);
 	fill(&p);
 	snapshot = snap(&p, "[\"./\"]");
-	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
+	plain = snap(&p, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
 		assert_non_null(json_find(snapshot->refused, "path", refused[i]));
+		assert_non_null(json_find(plain->refused, "path", refused[i]));
+	}
+	/* what a program fills again, and what git keeps, is nobody's loss */
+	assert_null(json_find(plain->refused, "path", "node_modules"));
+	assert_null(json_find(plain->refused, "path", ".git"));
 	assert_string_equal(json_str(json_find(snapshot->refused, "path", "src/key.txt"), "reason"),
 			    "private keys are never sent");
 	done(&p);
