@@ -59,6 +59,8 @@ struct meant {
 };
 /* The line of the file, counted from 1, in which what is at `at` of the body stands. */
 size_t meant_line_at(const struct meant *m, size_t at);
+/* Of the first place of a word that has such a text behind it in its line; else of the word alone. */
+size_t meant_line_of(const struct meant *m, const char *word, const char *behind);
 /* Is there such an item in any space? Nothing is verified. */
 bool meant_item_here(const struct meant *m, enum rye_kind kind, const char *id);
 /* signskill.c: a signature of a manifest is one of its files: they have to be as it says. */
@@ -69,6 +71,8 @@ void sign_skill_mend(const struct space *space, const char *name, char ret[160])
 int sign_no_manifest(const struct space *space, const char *name, struct rye_err *err);
 /* signspelt.c: the same of fields of tools that are misspelt. */
 void sign_check_spelling(const struct meant *m);
+/* signnear.c: the same of words of tools that are nearly one that is read. */
+void sign_check_near(const struct meant *m);
 /* signhook.c: the same of hooks, wherever they stand. */
 void sign_check_hooks(const struct meant *m);
 /* signplace.c: a file where none is; -EEXIST: one is there. */

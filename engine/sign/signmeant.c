@@ -57,6 +57,25 @@ static size_t meant_line(const struct meant *m, const char *text)
 	return meant_line_at(m, at < 0 ? 0 : (size_t)at);
 }
 
+size_t meant_line_of(const struct meant *m, const char *word, const char *behind)
+{
+	struct rye_span body = m->item->body;
+	size_t n = strlen(word);
+
+	for (ssize_t at = span_find(body, 0, word); at >= 0;
+	     at = span_find(body, (size_t)at + 1, word)) {
+		struct rye_span rest = span_skip(body, (size_t)at + n);
+		ssize_t end = span_find(rest, 0, "\n");
+		struct rye_span line = { rest.ptr, end < 0 ? rest.len : (size_t)end };
+
+		if ((!at || !isalnum((unsigned char)body.ptr[at - 1])) &&
+		    (!line.len || !isalnum((unsigned char)*line.ptr)) &&
+		    span_find(line, 0, behind) >= 0)
+			return meant_line_at(m, (size_t)at);
+	}
+	return meant_line(m, word);
+}
+
 /* ---- directives ---- */
 
 /* A step inside the XML is data: what a model is given begins below the fence. */
@@ -370,18 +389,57 @@ static bool action_capability(const json_t *action, char ret[RYE_ID_MAX + 64])
 	return true;
 }
 
-/* "node 'a': next: …" is told with the line of that node. */
+/* Does the line begin with that key, "key" in JSON? ret_in: how far in. */
+static bool line_has_key(struct rye_span line, struct rye_span key, ssize_t *ret_in)
+{
+	struct rye_span word = line;
+
+	while (word.len && (*word.ptr == ' ' || *word.ptr == '\t'))
+		word = span_skip(word, 1);
+	*ret_in = word.len && *word.ptr != '#' ? word.ptr - line.ptr : -1;
+	word = span_skip(word, word.len && strchr("\"'", *word.ptr));
+	return word.len > key.len && !memcmp(word.ptr, key.ptr, key.len) &&
+	       strchr(":\"'", word.ptr[key.len]);
+}
+
+/* The line of a node's name: of those below "nodes" one that stands as far in as the first; 0: none. */
+static size_t node_line(const struct meant *m, struct rye_span name)
+{
+	struct rye_span rest = m->item->body, line;
+	bool inside = false;
+	ssize_t in, first = -1;
+
+	while (span_line(&rest, &line)) {
+		bool found = line_has_key(line, inside ? name : SPAN("nodes"), &in);
+
+		if (!inside) {
+			inside = found;
+			continue;
+		}
+		first = first < 0 ? in : first;
+		if (found && in == first)
+			return meant_line_at(m, (size_t)(line.ptr - m->item->body.ptr));
+	}
+	return 0;
+}
+
+/* "node 'a': next: …" is told with the line of that node, "config.start: …" with that of its word. */
 static size_t fault_line(const struct meant *m, const char *fault)
 {
-	char text[NAME_SHOWN + 4] = "config:";
 	const char *name = strncmp(fault, "node '", 6) ? NULL : fault + 6;
 	const char *end = name ? strchr(name, '\'') : NULL;
+	char text[NAME_SHOWN + 4] = "config";
+	size_t line = end ? node_line(m, (struct rye_span){ name, (size_t)(end - name) }) : 0;
 
-	if (end && end - name <= NAME_SHOWN)
-		snprintf(text, sizeof(text), "%.*s:", (int)(end - name), name);
+	if (line)
+		return line;
+	if (!strncmp(fault, "config.", 7))
+		snprintf(text, sizeof(text),
+			 "%.*s:", (int)MIN_OF(strcspn(fault + 7, ":"), NAME_SHOWN), fault + 7);
 	return meant_line(m, text);
 }
 
+/* A graph whose first node is none never runs. */
 static void tell_graph(const struct meant *m, const json_t *from)
 {
 	const json_t *fault;
@@ -389,10 +447,12 @@ static void tell_graph(const struct meant *m, const json_t *from)
 
 	json_array_foreach(from, i, fault) {
 		const char *text = json_string_value(fault);
+		bool starts = strncmp(text, "config.start:", strlen("config.start:")) != 0;
 
 		/* hooks are signhook.c's */
 		if (strncmp(text, "hook ", 5) != 0)
-			sign_tell(m->warnings, "line %zu: %s", fault_line(m, text), text);
+			sign_tell(starts ? m->warnings : m->faults, "line %zu: %s",
+				  fault_line(m, text) - (starts ? 0 : m->added), text);
 	}
 }
 
@@ -422,15 +482,16 @@ static void meant_graph(const struct meant *m)
 		return;
 	meant_walk(m);
 	json_object_foreach((json_t *)nodes, name, node) {
-		char capability[RYE_ID_MAX + 64], text[NAME_SHOWN + 4];
+		char capability[RYE_ID_MAX + 64];
+		size_t line;
 
 		if (!action_capability(json_object_get(node, "action"), capability) ||
 		    graph_may(permissions, capability))
 			continue;
-		snprintf(text, sizeof(text), "%.*s:", NAME_SHOWN, name);
+		line = node_line(m, span_of(name));
 		sign_tell(m->warnings,
 			  "line %zu: node '%.80s': no permission covers its call: add %.300s",
-			  meant_line(m, text), name, capability);
+			  line ? line : meant_line(m, "config"), name, capability);
 	}
 }
 
@@ -472,6 +533,7 @@ void sign_check_meaning(const struct item_env *env, const struct parsed_item *it
 	} else if (rye_kind_has(item->kind, RYE_KIND_PROCESS)) {
 		meant_schema(&m);
 		sign_check_spelling(&m);
+		sign_check_near(&m);
 		meant_executor(&m);
 		meant_graph(&m);
 	}

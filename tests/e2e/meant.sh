@@ -235,6 +235,73 @@ has 'is one' "$("$RYEFS" execute --project "$P" --user "$U" --system "$S" tool:k
 mend=$("$RYEFS" execute --project "$P" --user="$U" --system "$S" tool:k/mapping 2>&1 | sed -n 's/^mend with: ryefs //p')
 has 'a remedy keeps the options with their values' "$(eval "'$RYEFS' $mend" 2>&1)" '"who": "WHO"'
 
+# ---- words that are nearly one ----
+cat >"$TOOLS/near.yaml" <<'TOOL'
+tool_id: near
+tool_type: scirpt
+version: "1.0.0"
+category: k
+description: d
+executor_id: rye/core/primitives/execute
+parameters:
+  - {name: name, tpye: string, colour: red}
+  - name: other
+    type: string
+    requird: true
+config:
+  comand: echo
+  arms: 2
+  args: ["{nme}", "{name}", "{elsewhere}", "${nme}", "{tool_path}"]
+TOOL
+said=$(sign tool:k/near)
+shows 'a misspelt type' "tool_type 'scirpt' is no type that is known: is script meant?" 'tool_type' "$TOOLS/near.yaml" "$said"
+shows 'a member of a parameter' "'tpye' of parameter 'name' is not read: is type meant?" 'tpye' "$TOOLS/near.yaml" "$said"
+shows 'another' "'requird' of parameter 'other' is not read: is required meant?" 'requird' "$TOOLS/near.yaml" "$said"
+shows 'a member of config' "'comand' of config is not read: is command meant?" 'comand' "$TOOLS/near.yaml" "$said"
+shows 'a placeholder' '{nme} stays as it is, there is no such parameter: is {name} meant?' '{nme}' "$TOOLS/near.yaml" "$said"
+is 'nothing else is said, and it is signed' "$(grep -o 'meant?' <<<"$said" | wc -l) $(grep -c '^signed ' <<<"$said")" '5 1'
+sed -i '/^# rye:/d; s/scirpt/java/; s/tpye/type/; s/requird/required/; s/comand: echo/command: "{comand}"\n  comand: echo/; s/"{nme}", //' "$TOOLS/near.yaml"
+is 'what the configuration places itself is read' "$(sign tool:k/near)" 'signed tool:k/near'
+tool nearpy 'CONFIG_SCHEMA = {"type": "object", "properties": {"who": {"type": "string", "defualt": "me"}}}' "$RUN"
+shows 'of a schema' "'defualt' of parameter 'who' is not read: is default meant?" 'defualt' "$TOOLS/nearpy.py" "$(sign tool:k/nearpy)"
+
+cat >"$TOOLS/walk.yaml" <<'TOOL'
+tool_id: walk
+tool_type: graph
+version: "1.0.0"
+category: k
+description: d
+executor_id: rye/core/runtimes/state-graph/runtime
+permissions: [rye.execute.tool.k.*]
+parameters:
+  - {name: loud, type: boolean}
+config:
+  state: {loud: 1}
+  start: clokc
+  nodes:
+    clock:
+      action:
+        item_id: tool:k/good
+        params:
+          loud: 1
+      next: dnoe
+    loud:
+      type: gaet
+    done: {type: return}
+TOOL
+said=$(sign tool:k/walk)
+has 'a graph whose start is no node' "$said" 'Validation failed' 'config.start'
+shows 'its line' 'config.start: ' 'start: clokc' "$TOOLS/walk.yaml" "$said"
+lacks 'is not signed' "$(<"$TOOLS/walk.yaml")" 'rye:signed'
+cp "$TOOLS/walk.yaml" "$T/walk.yaml"
+sed -i 's/clokc/clock/' "$TOOLS/walk.yaml"
+said=$(sign tool:k/walk)
+shows 'a target that is no node' "node 'clock': next: " 'clock:' "$TOOLS/walk.yaml" "$(grep next <<<"$said")"
+shows 'the line is that of the node, not of a parameter of its name' "node 'loud': type: " '    loud:' "$TOOLS/walk.yaml" "$(grep gaet <<<"$said")"
+has 'is a remark' "$said" 'signed tool:k/walk'
+sed -i 's/start: clock/start: clokc/' "$TOOLS/walk.yaml"
+has 'one that was signed before may be signed again' "$(sign tool:k/walk)" 'config.start' 'signed tool:k/walk'
+
 said=$("$RYEFS" doctor --project "$P" --user "$U" --system "$S" 2>&1)
 for what in "there is no input 'whoo'" "'turn' limits nothing" 'this is not Python' "executor_id 'python'" "node 'a': no permission" "'postion' is not read" \
   "event: 'limt' is none" 'CONFIG_SCHAMA counts for nothing'; do
