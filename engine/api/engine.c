@@ -12,10 +12,10 @@
 #include "base/id.h"
 #include "bounds.h"
 #include "clock.h"
+#include "forms/forms.h"
 #include "memory.h"
 #include "space/space.h"
 #include "str.h"
-#include "trust/trust.h"
 
 #include <malloc.h>
 #include <sys/stat.h>
@@ -292,6 +292,7 @@ int rye_open(const struct rye_options *opt, struct rye **ret, struct rye_err *er
 	if (!r)
 		r = item_env_open(&rye->opt, &rye->log, &rye->items, err);
 	rye->spaces = rye->items.spaces;
+	rye->items.forms = &config_forms;
 	if (!r)
 		r = open_index(rye, err);
 	if (!r)

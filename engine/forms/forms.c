@@ -5,6 +5,7 @@
 #include "forms/forms_inner.h"
 
 #include "memory.h"
+#include "remote/remote.h"
 #include "scope.h"
 
 #include <string.h>
@@ -28,7 +29,7 @@ const struct editor_form forms[] = {
 	{ "hooks", "what is called when a thread does something", hooks, form_hooks },
 	{ "knowledge", "entries that are YAML", entries, form_knowledge },
 	{ "provider", "a tool that is a model provider (in tool)", none, form_provider },
-	{ "remotes", "other machines", remotes, form_remotes },
+	{ "remotes", "other machines", remotes, form_remotes, remote_refused },
 	{ "skill", "manifests of Agent Skills", manifests, form_skill },
 	{ "tool", "tools, graphs, servers and providers", tools, form_tool },
 	{ NULL },
@@ -57,3 +58,34 @@ json_t *form_schema(const struct editor_form *form)
 	json_decref(definitions);
 	return memory_note(made ? document : NULL);
 }
+
+/* ---- for signing ---- */
+
+#define CONFIG_DIR ".ai/config/"
+
+static const struct editor_form *form_of(const char *file)
+{
+	for (const struct editor_form *form = forms; form->name; form++)
+		if (form->files[0] && !strncmp(form->files[0], CONFIG_DIR, strlen(CONFIG_DIR)) &&
+		    !strcmp(form->files[0] + strlen(CONFIG_DIR), file))
+			return form;
+	return NULL;
+}
+
+static json_t *config_schema(const char *file)
+{
+	const struct editor_form *form = form_of(file);
+
+	return form ? form_schema(form) : NULL;
+}
+
+static void config_refused(const struct item_env *env, const struct space *space, const char *file,
+			   const json_t *doc, json_t *issues)
+{
+	const struct editor_form *form = form_of(file);
+
+	if (form && form->refused)
+		form->refused(env, space, doc, issues);
+}
+
+const struct config_forms config_forms = { config_schema, config_refused };

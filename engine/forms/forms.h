@@ -7,12 +7,16 @@
 #define RYE_FORMS_FORMS_H
 
 #include "base/json.h"
+#include "trust/trust.h"
 
 struct editor_form {
 	const char *name, *about;
 	const char *const
 		*files; /* globs below a workspace, NULL behind the last; none: part of another */
 	json_t *(*make)(json_t *definitions);
+	/* NULL, or appends what the reader of such a file refuses: struct config_forms */
+	void (*refused)(const struct item_env *env, const struct space *space, const json_t *doc,
+			json_t *issues);
 };
 
 /* The rows, by their names; the last has none. */
@@ -20,6 +24,9 @@ extern const struct editor_form forms[];
 const struct editor_form *form_named(const char *name); /* NULL: there is none */
 /* The document; a new reference, NULL: out of memory. */
 json_t *form_schema(const struct editor_form *form);
+
+/* What signing asks of configuration that is one of the rows' only file. */
+extern const struct config_forms config_forms;
 
 /* ---- forms_editor.c ---- */
 

@@ -61,18 +61,26 @@ const json_t *remote_doc(const struct rye_item *item)
 	return json_is_object(data) ? data : item->meta;
 }
 
+static int check_map(const json_t *map, struct rye_err *err)
+{
+	if (map && !json_is_object(map) && !json_is_null(map))
+		return rye_fail(err, RYE_INVALID,
+				"config:" REMOTES_FILE
+				": remotes is to be a mapping, NAME: {url: …}");
+	if (json_object_size(map) > REMOTES_MAX)
+		return rye_fail(err, RYE_TOO_BIG, "config:" REMOTES_FILE ": more than %d remotes",
+				REMOTES_MAX);
+	return 0;
+}
+
 int remote_map(const struct item_env *env, json_t **ret, struct rye_err *err)
 {
 	auto_json json_t *doc = NULL;
 	int r = config_map(env, REMOTES_FILE ".yaml", &doc, err);
 	json_t *map = json_object_get(doc, "remotes");
 
-	if (!r && map && !json_is_object(map) && !json_is_null(map))
-		r = rye_fail(err, RYE_INVALID,
-			     "config:" REMOTES_FILE ": remotes is to be a mapping, NAME: {url: …}");
-	if (!r && json_object_size(map) > REMOTES_MAX)
-		r = rye_fail(err, RYE_TOO_BIG, "config:" REMOTES_FILE ": more than %d remotes",
-			     REMOTES_MAX);
+	if (!r)
+		r = check_map(map, err);
 	if (r)
 		return r;
 	*ret = json_is_object(map) ? json_incref(map) : json_object();
@@ -184,6 +192,45 @@ int remote_read(const char *name, const json_t *entry, struct remote *ret, struc
 	*ret = remote;
 	remote = (struct remote){ 0 };
 	return 0;
+}
+
+/* ---- what is to be signed ---- */
+
+/* A file may say of a remote what those of other spaces do not: these are laid below it. */
+static void lay_below(const struct item_env *env, const struct space *space, const char *name,
+		      json_t *entry)
+{
+	for (size_t i = 0; i < env->spaces->n; i++) {
+		const struct path_ask ask = { &env->spaces->v[i], RYE_CONFIG,
+					      "config/" REMOTES_FILE ".yaml" };
+		auto_item struct rye_item *item = NULL;
+
+		if (ask.space == space || rye_load_path(env, &ask, &item, NULL) < 0)
+			continue;
+		json_object_update_missing(
+			entry, json_object_get(json_object_get(remote_doc(item), "remotes"), name));
+	}
+}
+
+void remote_refused(const struct item_env *env, const struct space *space, const json_t *doc,
+		    json_t *issues)
+{
+	json_t *map = json_object_get(doc, "remotes"), *value;
+	struct rye_err err = { 0 };
+	const char *name;
+
+	if (check_map(map, &err))
+		json_array_append_new(issues, json_string(err.msg));
+	json_object_foreach(map, name, value) {
+		auto_json json_t *entry = json_copy(value);
+		auto_remote struct remote remote = { 0 };
+
+		err = (struct rye_err){ 0 };
+		if (json_is_object(entry) && !*json_str(entry, "url"))
+			lay_below(env, space, name, entry);
+		if (remote_read(name, entry, &remote, &err) < 0)
+			json_array_append_new(issues, json_string(err.msg));
+	}
 }
 
 /* ---- finding one ---- */

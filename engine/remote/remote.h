@@ -219,5 +219,9 @@ int remote_act_read(struct rye_span line, json_t **ret, struct rye_err *err);
 
 /* What `remotes` of remotes.yaml is to be, as JSON Schema; a new reference. */
 json_t *remote_schema(void);
+/* Appends to issues what would be refused of such a file (its mapping) once it lies in that space: what it does
+ * not say may stand in that of another. */
+void remote_refused(const struct item_env *env, const struct space *space, const json_t *doc,
+		    json_t *issues);
 
 #endif

@@ -84,6 +84,7 @@ static int sign_read_text(struct sign_job *job, json_t **reply, struct rye_err *
 	struct parsed_item *item = &job->item;
 	int r;
 
+	item->space = job->at.space;
 	item->abspath = space_abspath(job->at.space, job->at.path);
 	if (!item->abspath)
 		return sign_refuse(reply, RYE_IO, err, "out of memory");

@@ -73,6 +73,8 @@ int sign_no_manifest(const struct space *space, const char *name, struct rye_err
 void sign_check_spelling(const struct meant *m);
 /* signnear.c: the same of words of tools that are nearly one that is read. */
 void sign_check_near(const struct meant *m);
+/* The same of configuration that the engine reads, and what its reader refuses of it. */
+void sign_check_form(const struct meant *m);
 /* signhook.c: the same of hooks, wherever they stand. */
 void sign_check_hooks(const struct meant *m);
 /* signplace.c: a file where none is; -EEXIST: one is there. */

@@ -537,5 +537,7 @@ void sign_check_meaning(const struct item_env *env, const struct parsed_item *it
 		meant_executor(&m);
 		meant_graph(&m);
 	}
+	if (item->kind == RYE_CONFIG)
+		sign_check_form(&m);
 	sign_check_hooks(&m);
 }

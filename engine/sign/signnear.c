@@ -7,6 +7,7 @@
 #include "sign/sign_inner.h"
 
 #include "base/id.h"
+#include "bounds.h"
 #include "near.h"
 #include "schema/schema.h"
 #include "scope.h"
@@ -280,4 +281,44 @@ void sign_check_near(const struct meant *m)
 	if ((!type || strcmp(type, "graph") != 0) &&
 	    (str_ends(m->item->ext, "ml") || !strcmp(m->item->ext, ".json")))
 		signnear_config(m);
+}
+
+/* ---- configuration ---- */
+
+/* Members of mappings; hooks, which are lists, are signhook.c's. */
+static void signnear_form(const struct meant *m, const json_t *schema, const json_t *value,
+			  const char *path)
+{
+	const json_t *known = json_object_get(schema, "properties");
+	char of[300];
+	const char *name;
+	json_t *member;
+
+	snprintf(of, sizeof(of), "of %.250s", *path ? path : "the file");
+	signnear_members(m, &(struct signnear_list){ of, value, known });
+	json_object_foreach((json_t *)value, name, member) {
+		const json_t *inner = json_object_get(known, name);
+		char below[250];
+
+		if (!inner)
+			inner = json_object_get(schema, "additionalProperties");
+		snprintf(below, sizeof(below), "%s%s%s", path, *path ? "." : "", name);
+		if (json_is_object(inner))
+			signnear_form(m, inner, member, below);
+	}
+}
+
+void sign_check_form(const struct meant *m)
+{
+	const struct config_forms *forms = m->env->forms;
+	const json_t *doc = json_object_get(m->item->meta, "data");
+	char file[RYE_ID_MAX + 16];
+	auto_json json_t *schema = NULL;
+
+	snprintf(file, sizeof(file), "%s%s", m->item->id, m->item->ext);
+	schema = forms ? forms->schema_fn(file) : NULL;
+	if (!schema)
+		return;
+	signnear_form(m, schema, doc, "");
+	forms->refused_fn(m->env, m->item->space, file, doc, m->faults);
 }

@@ -149,6 +149,16 @@ uint64_t trust_checks(const struct trust_box *box);
 
 struct item_store;
 struct trust_box;
+struct item_env;
+
+/* The forms that configuration of ours has: its readers are in rooms above this one. */
+struct config_forms {
+	/* as JSON Schema; file: below config/; a new reference, NULL: it may be any */
+	json_t *(*schema_fn)(const char *file);
+	/* appends what its reader refuses of doc, which is to lie in that space, to issues */
+	void (*refused_fn)(const struct item_env *env, const struct space *space, const char *file,
+			   const json_t *doc, json_t *issues);
+};
 
 /* What an engine is made of as far as items are concerned; frozen after rye_open. */
 struct item_env {
@@ -157,6 +167,7 @@ struct item_env {
 	bool compat, dev_mode;
 	struct item_store *store; /* of what was verified (item/item_store.c); or NULL */
 	struct config_keep *keep; /* of what was merged (item/merged_kept.c); or NULL */
+	const struct config_forms *forms; /* asked when configuration is signed; or NULL */
 	const struct log *log;
 };
 

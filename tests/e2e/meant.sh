@@ -137,6 +137,34 @@ has 'hooks.yaml: a directive that is not there' "$said" "hook 2: action: 'k/none
 hooks 'hooks:' "- {event: error, condition: {path: status_code, value: 418}, action: {item_id: $CONTROL, params: {action: retry}}}"
 is 'hooks.yaml: nothing is said of good ones' "$(sign config:agent/hooks)" 'signed config:agent/hooks'
 
+# ---- configuration that the engine reads ----
+A=$P/.ai/config/agent/agent.yaml
+printf '%s\n' 'version: "1.0.0"' 'category: agent' 'provider: {defualt: local}' 'teir_mapping: {}' 'other: 1' >"$A"
+said=$(sign config:agent/agent)
+shows 'agent.yaml: a member' "'defualt' of provider is not read: is default meant?" 'defualt' "$A" "$(tr ';' '\n' <<<"$said" | sed '/default/!d')"
+has 'agent.yaml: another, and it is signed' "$said" "'teir_mapping' of the file is not read: is tier_mapping meant?" 'signed config:agent/agent'
+lacks 'agent.yaml: a word that is like none' "$said" "'other'"
+mkdir -p "$P/.ai/config/remotes" "$U/.ai/config/remotes"
+remotes() { # SPACE LINE...: its remotes.yaml
+  local file=$1/.ai/config/remotes/remotes.yaml
+  shift
+  printf '%s\n' 'version: "1.0.0"' 'category: remotes' 'remotes:' "$@" >"$file"
+}
+remotes "$P" '  box: {ulr: "ssh://a", timout: 3}'
+has 'remotes.yaml: one without a url is not signed' "$(sign config:remotes/remotes)" 'box: wanted is its url' 'Validation failed'
+lacks 'it is not' "$(<"$P/.ai/config/remotes/remotes.yaml")" 'rye:signed'
+remotes "$P" '  box: {url: "ssh://a", timeout: soon}'
+has 'remotes.yaml: what its reader refuses' "$(sign config:remotes/remotes)" 'box: timeout is to be a number of seconds'
+remotes "$P" '  box: {url: "ssh://a", timout: 3}'
+has 'remotes.yaml: a member that is not read' "$(sign config:remotes/remotes)" "'timout' of remotes.box is not read: is timeout meant?" 'signed config:remotes'
+remotes "$U" '  gpu: {url: "ssh://g"}'
+sign --space user config:remotes/remotes >/dev/null
+remotes "$P" '  gpu: {labels: [big]}' '  box: {labels: [small]}'
+said=$(sign config:remotes/remotes)
+has 'remotes.yaml: a url may stand in another space' "$said" 'box: wanted is its url'
+lacks 'and then nothing is said' "$said" 'gpu:'
+rm -r "$P/.ai/config/remotes" "$U/.ai/config/remotes" "$A"
+
 # tool NAME LINE...: a Python tool
 tool() {
   local name=$1
