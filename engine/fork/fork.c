@@ -19,6 +19,19 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+/* What ran elsewhere may have recorded the reply of a tool, which has no state: it is as its thread has ended. */
+static void fork_state(struct threads *threads, const char *id, json_t *reply, bool failed)
+{
+	struct registry_row row = { .status = "" };
+	struct db *db = NULL;
+
+	if (!threads_registry(threads, true, &db, NULL) &&
+	    !registry_get(db, id, false, &row, NULL) && registry_terminal(row.status))
+		json_sets(reply, "state", row.status);
+	else
+		json_sets(reply, "state", failed ? "error" : "completed");
+}
+
 /* The reply that the runner has recorded; of a thread that failed its reason in *err, too. */
 static int fork_result(struct threads *threads, const char *id, json_t *reply, struct rye_err *err)
 {
@@ -37,6 +50,8 @@ static int fork_result(struct threads *threads, const char *id, json_t *reply, s
 	code = rye_code_named(json_str(doc, "code"));
 	if (!strcmp(json_str(doc, "status"), "error"))
 		r = rye_fail(err, code ? code : RYE_TOOL_FAILED, "%s", json_str(doc, "error"));
+	if (!*json_str(doc, "state"))
+		fork_state(threads, id, doc, r);
 	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
 		json_object_del(doc, ours[i]);
 	/* the caller knows the first thread of a chain, and asks what all of it has cost */

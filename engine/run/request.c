@@ -22,6 +22,7 @@ void request_done(struct request *request)
 	free(request->spelled);
 	json_decref(request->doc);
 	json_decref(request->params);
+	json_decref(request->order);
 	json_decref(request->warnings);
 	*request = (struct request){ 0 };
 }
@@ -122,12 +123,15 @@ static int read_flag(const json_t *doc, const char *key, bool *ret, struct rye_e
 }
 
 /* What is carried out elsewhere is sent the project before, unless that is not wanted. */
-static int read_push(const json_t *doc, struct request *ret, struct rye_err *err)
+int request_sending(const json_t *doc, struct request *ret, struct rye_err *err)
 {
+	json_t *order = json_object_get(doc, "order");
 	bool push = true;
 	int r = read_flag(doc, "push", &push, err);
 
 	ret->unpushed = !push;
+	if (*ret->remote && json_string_length(order))
+		ret->order = json_incref(order);
 	return !r && !push && !*ret->remote ?
 		       rye_fail(err, RYE_INVALID, "push goes with a target of \"remote:<name>\"") :
 		       r;
@@ -367,7 +371,7 @@ static int read_execute(const char *project, struct request *ret, struct rye_err
 	if (!r)
 		r = read_flag(doc, "no_shown", &ret->no_shown, err);
 	if (!r)
-		r = read_push(doc, ret, err);
+		r = request_sending(doc, ret, err);
 	if (!r && ret->kind != RYE_KIND__MAX)
 		r = request_matrix(ret, ret->kind, err);
 	if (!r)

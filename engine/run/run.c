@@ -117,8 +117,8 @@ static json_t *plain_request(const struct run *run, const char *ref)
 		json_set(doc, "no_shown", json_true());
 	if (request->unpushed)
 		json_set(doc, "push", json_false());
-	if (*request->remote && request->verb == RYE_EXECUTE && *json_str(request->doc, "order"))
-		json_sets(doc, "order", json_str(request->doc, "order"));
+	if (request->order)
+		json_object_set(doc, "order", request->order);
 	if (run->ask->parent_run || json_array_size(within))
 		json_object_set(doc, "within", within);
 	if (request->timeout > 0 && !json_object_get(request->params, "timeout"))
@@ -334,21 +334,45 @@ static int find_remote(const struct run *run, struct rye_err *err)
 			"Remote execution is not available here: use target=\"local\"");
 }
 
-int run_take_target(struct run *run, bool own, struct rye_err *err)
+static int take_sending(struct request *request, const json_t *own, struct rye_err *err)
+{
+	static const char *const names[] = { "order", "push" };
+	auto_json json_t *terms = json_object();
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		json_t *value = json_object_get(request->params, names[i]);
+
+		if (!value || json_object_get(own, names[i]))
+			continue;
+		json_object_set(terms, names[i], value);
+		json_object_del(request->params, names[i]);
+	}
+	return request_sending(terms, request, err);
+}
+
+int run_take_target(struct run *run, const struct rye_item *item, struct rye_err *err)
 {
 	struct request *request = &run->request;
-	const json_t *value = json_object_get(request->params, "target");
-	const char *text = json_str(request->params, "target");
-	int r;
+	auto_json json_t *value = json_incref(json_object_get(request->params, "target"));
+	const char *text = json_is_string(value) ? json_string_value(value) : "";
+	bool there = !strcmp(text, "remote") || !strncmp(text, "remote:", strlen("remote:"));
+	auto_json json_t *schema = NULL;
+	const json_t *own;
+	int r = 0;
 
-	if (verb_row(request->verb)->names || own ||
-	    (strcmp(text, "remote") != 0 && strncmp(text, "remote:", strlen("remote:")) != 0))
+	if (verb_row(request->verb)->names || (!there && !*request->remote))
 		return 0;
-	r = target_read(value, request->remote, err);
-	if (!r)
-		r = request_matrix(request, request->kind, err);
-	json_object_del(request->params, "target");
-	return r ? r : find_remote(run, err);
+	schema = meta_schema(item);
+	own = json_object_get(schema, "properties");
+	if (there && !json_object_get(own, "target")) {
+		r = target_read(value, request->remote, err);
+		if (!r)
+			r = request_matrix(request, request->kind, err);
+		json_object_del(request->params, "target");
+		if (!r)
+			r = find_remote(run, err);
+	}
+	return r || !*request->remote ? r : take_sending(request, own, err);
 }
 
 /* Of a kind with RYE_KIND_RUNS: request_matrix refuses the others. */

@@ -152,6 +152,7 @@ struct request {
 	bool dry_run, async, fork, trace;
 	char remote[ID_NAME_MAX + 1]; /* where it runs; "": here */
 	bool unpushed; /* there: what was sent last will do */
+	json_t *order; /* there: the text of what is ordered once; or NULL; owned */
 	bool part; /* refused as a part of a message: nothing that would do is known */
 	const char *resume; /* a thread's id, into doc; "": none */
 	bool no_net, no_write, no_shown; /* a runner asks for a run that was confined to this */
@@ -180,6 +181,8 @@ int request_whole(const struct rye_request *req, struct request *request,
 int request_matrix(const struct request *request, enum rye_kind kind, struct rye_err *err);
 /* "local", or absent: ""; "remote": "default"; "remote:NAME". RYE_INVALID: it is none of them. */
 int target_read(const json_t *value, char ret[ID_NAME_MAX + 1], struct rye_err *err);
+/* `push` and `order` of doc, of what runs elsewhere. */
+int request_sending(const json_t *doc, struct request *request, struct rye_err *err);
 /* Once both are known: is what only a thread obeys asked of a thread? */
 int request_launch(const struct request *request, struct rye_err *err);
 
@@ -220,10 +223,10 @@ void run_detached(struct run *run, const char *ref);
 /* A thread that has ended goes on as a new one. */
 void run_resumed(struct run *run);
 /*
- * Where it is to run, said beside the parameters of an item's own verb: "remote", "remote:NAME", unless the
- * item has a parameter `target` of its own.
+ * Where it is to run, said beside the parameters of an item's own verb: "remote", "remote:NAME"; of what runs
+ * elsewhere `order` and `push`, too. Not what the item has a parameter of that name for.
  */
-int run_take_target(struct run *run, bool own, struct rye_err *err);
+int run_take_target(struct run *run, const struct rye_item *item, struct rye_err *err);
 /* It may go on as a thread from here on (rye_call_detach). */
 void run_movable(struct run *run, const char *ref);
 /* The same for a call of a tool that no worker has looked at yet. */

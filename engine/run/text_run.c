@@ -32,7 +32,7 @@ static int text_run_load(struct run *run, struct rye_item **ret, struct rye_err 
 }
 
 /*
- * `model`, `limit_overrides` and `target` beside the inputs are the launcher's, unless the directive has
+ * `model`, `limit_overrides` and what says where it runs beside the inputs are the launcher's, unless the directive has
  * inputs of those names; a run in the caller's own context has no launcher.
  */
 static int take_launch(struct run *run, const struct rye_item *directive, struct rye_err *err)
@@ -54,7 +54,7 @@ static int take_launch(struct run *run, const struct rye_item *directive, struct
 			json_object_set(request->doc, names[i], value);
 		json_object_del(request->params, names[i]);
 	}
-	return run_take_target(run, json_find(inputs, "name", "target"), err);
+	return run_take_target(run, directive, err);
 }
 
 static void reply_inline(struct run *run, const json_t *map)

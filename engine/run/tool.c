@@ -85,14 +85,6 @@ static void take_trace(struct run *run, const struct link *tool)
 		run->reply.trace = json_array();
 }
 
-static int tool_take_target(struct tool_run *tool, struct rye_err *err)
-{
-	auto_json json_t *schema = meta_schema(tool->chain->v[0].item);
-	const json_t *properties = json_object_get(schema, "properties");
-
-	return run_take_target(tool->run, json_object_get(properties, "target"), err);
-}
-
 static int load_chain(struct tool_run *tool, struct rye_err *err)
 {
 	const struct item_env *items = tool->run->exec->env.items;
@@ -437,7 +429,7 @@ void run_tool(struct run *run)
 	if (!r)
 		r = request_whole(run->ask, &run->request, tool.chain->v[0].item, &err);
 	if (!r)
-		r = tool_take_target(&tool, &err);
+		r = run_take_target(run, tool.chain->v[0].item, &err);
 	if (!r)
 		r = check_params(&tool, &err);
 	r = memory_result(run->reply.memory, r, &err);

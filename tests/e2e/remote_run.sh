@@ -126,6 +126,7 @@ reply=$(execute '{"item_id":"tool:note","target":"remote:node"}')
 is 'a run there ends here' "$(jq -c '[.status,.remote,.execution_mode,.data.stdout]' <<<"$reply")" '["success","node","remote","here\n"]'
 id=$(jq -r .thread_id <<<"$reply")
 changes=$P/.ai/state/threads/$id/changes
+is 'and says so' "$(jq -r .state <<<"$reply")" completed
 is 'it ran there' "$(<"$changes/notes")" noted
 not_ok 'and not here' test -e "$P/notes"
 is 'what it made is all that came back' "$(ls -A "$changes")" notes
@@ -133,6 +134,20 @@ is 'and is listed' "$(jq -c '[[.changed[]|[.path,.size,.mode,.was]],.removed]' "
 is 'its files are those of a thread' "$(cat "$M/state/threads/$id/status" "$M/state/threads/$id/live" | xargs)" 'completed here'
 is 'its receipt is kept' "$(jq -r .receipt.status "$M/state/threads/$id/receipt.json")" completed
 has 'and says where it ran' "$(<"$M/state/threads/$id/remote")" 'node done, heard'
+# --- its order and whether the project is sent, by each door: beside the parameters, as the target is ---
+thread_of() { jq -r '.thread_id // .error' <<<"$1"; }
+one=$(thread_of "$(run note '{"target":"remote:node","order":"one"}')")
+like 'an order is taken beside the parameters' "$one" '^[0-9a-f]{8}-'
+is 'and is one, by each door' "$(thread_of "$(run note '{"target":"remote:node","order":"one"}')")
+$(thread_of "$(converse "$M/remotes/node/tools/note/run" '{"order":"one"}')")
+$(thread_of "$(execute '{"item_id":"tool:note","target":"remote:node","order":"one"}')")" "$one
+$one
+$one"
+is 'as is one whose item has other parameters' "$(jq -c '[.status,.data.stdout]' <<<"$(converse "$M/remotes/node/tools/rye/bash/bash/run" \
+  '{"command":"echo told","order":"two","push":false}')")" '["success","told\n"]'
+is 'push is true or false' "$(error "$(run note '{"target":"remote:node","push":"no"}')")" 'push must be true or false'
+like 'of what runs here they are parameters' "$(error "$(converse "$M/tools/rye/bash/bash/run" '{"command":"date","order":"one","push":false}')")" \
+  'Unknown parameters: order, push'
 has 'from the command line' "$(cli tool:note --target remote:node)" here
 is 'and nothing but what it says' "$(cli tool:rye/bash/bash --target remote:node command='echo from there')" 'from there'
 is 'its directory there is gone' "$(ls "$T/node/work/runs")" ''
