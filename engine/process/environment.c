@@ -264,6 +264,38 @@ void env_base(struct env *env, char *const *own, const char *extra, const char *
 	env->failed |= path.failed;
 }
 
+/* What our own process reads before it has run anything: where bundles and authorities are, how it was built. */
+static bool is_of_start(const char *name)
+{
+	static const char *const names[] = { "RYE_SYSTEM_SPACES",
+					     "XDG_RUNTIME_DIR",
+					     "SSL_CERT_FILE",
+					     "SSL_CERT_DIR",
+					     "LD_LIBRARY_PATH",
+					     "MALLOC_PERTURB_",
+					     NULL };
+	static const char *const checkers[] = { "ASAN_", "LSAN_", "TSAN_", "UBSAN_", NULL };
+
+	return in_list(name, names) || starts_in_list(name, checkers);
+}
+
+void env_lend(struct env *env, char *const *own, const json_t *names)
+{
+	for (; own && *own; own++) {
+		auto_free char *name = memory_note(strndup(*own, strcspn(*own, "=")));
+		bool ours = name && !strncmp(name, "RYE_", 4), named = false;
+		const json_t *one;
+		size_t i;
+
+		json_array_foreach((json_t *)names, i, one)
+			named |= name && json_is_string(one) &&
+				 !strcmp(json_string_value(one), name);
+		if (name && (named || is_of_start(name) || (!ours && is_allowed(name))))
+			put_row(env, *own, ENV_OWN);
+		env->failed |= !name;
+	}
+}
+
 /*
  * The allow-list is the signed chain: envres_give hands over what it asks for by name, nothing else.
  * These names stay out even then, for a signer may ask for one without thought of an unsigned file.

@@ -204,6 +204,12 @@ bool env_name_ok(const char *name);
  */
 void env_base(struct env *env, char *const *own, const char *extra, const char *project);
 
+/*
+ * The same for runs of a node's principal: none of RYE_* but what an engine starts by, and names, an
+ * array of texts.
+ */
+void env_lend(struct env *env, char *const *own, const json_t *names);
+
 /* May a project's .env give this name a value, if the signed chain asks for it? */
 bool env_dotenv_may(const char *name);
 /* The file's text: lines NAME=VALUE, '#' comments; "export " lines are skipped. */

@@ -100,7 +100,8 @@ int runner_spawn(const struct runner_start *start, pid_t *ret_pid)
 						POSIX_SPAWN_SETSIGDEF);
 	posix_spawnattr_setsigmask(&attr, &kept);
 	posix_spawnattr_setsigdefault(&attr, &all);
-	r = posix_spawn(ret_pid, "/proc/self/exe", &actions, &attr, argv, environ);
+	r = posix_spawn(ret_pid, "/proc/self/exe", &actions, &attr, argv,
+			start->lent ? start->lent : environ);
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&actions);
 	return r;

@@ -286,8 +286,8 @@ int threads_take_up(struct threads *threads, const struct thread_view *view,
 		return rye_fail_sys(err, errno, "cannot follow thread %s", id);
 	wait = pipe[0];
 	go = pipe[1]; /* closed at the end, as in threads_launch */
-	start = (struct runner_start){ view->dir, order,       view->lock,   wait,
-				       NULL,	  what->grows, .again = true };
+	start = (struct runner_start){ view->dir, order,       view->lock,	  wait,
+				       NULL,	  what->grows, threads->env.lent, true };
 	r = start_runner(threads, &start, id, what, &pid);
 	return r ? rye_fail_sys(err, r, "cannot follow thread %s", id) : 0;
 }
@@ -320,7 +320,9 @@ int threads_launch(struct threads *threads, const struct launch *what, struct la
 		return r;
 	}
 	/* not before there is a row: a registry that is made anew takes it for a record */
-	start = (struct runner_start){ dir, order, lock, wait, NULL, what->grows };
+	start = (struct runner_start){
+		dir, order, lock, wait, NULL, what->grows, .lent = threads->env.lent
+	};
 	r = start_runner(threads, &start, launched.thread_id, what, &launched.pid);
 	if (r) {
 		char why[160];

@@ -38,6 +38,8 @@ struct threads_env {
 	void (*deleted)(void *arg, const char *id);
 	void *lost_arg; /* of both */
 	uid_t uid; /* runners, which root starts, become this account's; 0: they do not */
+	char *const *
+		lent; /* the environment of runners, as long as these threads; NULL: this process's own */
 };
 
 /* Cheap: the database is opened at first use. */

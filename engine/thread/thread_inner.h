@@ -235,6 +235,7 @@ struct runner_start {
 	int go; /* the reading end of a pipe */
 	char *digest; /* of runner_digest */
 	const char *grows; /* of struct launch */
+	char *const *lent; /* of struct threads_env */
 	bool again; /* its files are there: more is written behind what is in them */
 };
 /* 0 or a positive errno. */

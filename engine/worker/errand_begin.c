@@ -106,12 +106,28 @@ static int errand_launch(struct errand *errand, const struct principal *who, str
 				    launch_tool(errand, request, authority, err);
 }
 
-static int errand_threads(struct errand *errand, struct rye_err *err)
+/* The node's owner may have keys of his own there: a run has what its principal's entry names. */
+static void errand_lend(struct errand *errand, const struct principal *who)
 {
-	const struct threads_env env = { .opt = &errand->opt,
-					 .log = &errand->worker->log,
-					 .uid = errand->uid };
+	const json_t *name;
+	size_t i;
 
+	env_lend(&errand->lent, environ, who->env);
+	json_array_foreach(who->env, i, name)
+		buf_addf(&errand->lent_names, "%s%s", i ? ":" : "", json_string_value(name));
+	errand->opt.env_names = errand->lent_names.data;
+}
+
+static int errand_threads(struct errand *errand, const struct principal *who, struct rye_err *err)
+{
+	struct threads_env env = { .opt = &errand->opt,
+				   .log = &errand->worker->log,
+				   .uid = errand->uid };
+
+	errand_lend(errand, who);
+	env.lent = errand->lent.v;
+	if (errand->lent.failed || errand->lent_names.failed || !env.lent)
+		return memory_fail(err);
 	return threads_open(&env, &errand->threads, err);
 }
 
@@ -135,7 +151,7 @@ static int errand_go(struct errand *errand, struct rye_err *err)
 	if (!r)
 		r = errand_give(errand, &who, err);
 	if (!r)
-		r = errand_threads(errand, err);
+		r = errand_threads(errand, &who, err);
 	if (r)
 		return r;
 	/* from here on it counts as begun, whatever becomes of this process */
@@ -208,7 +224,7 @@ bool errand_adopt(struct errand *errand)
 	if (!r)
 		r = errand_item(errand, &who, &err);
 	if (!r)
-		r = errand_threads(errand, &err);
+		r = errand_threads(errand, &who, &err);
 	if (r)
 		return false;
 	dir = threads_dir(errand->threads, errand->order.id, NULL);

@@ -30,6 +30,8 @@ static void errand_free(struct errand *errand)
 	rye_blob_unref(errand->body);
 	rye_blob_unref(errand->sealed);
 	buf_done(&errand->receipt);
+	buf_done(&errand->lent_names);
+	env_done(&errand->lent);
 	buf_done(&errand->news.line);
 	free(errand);
 }

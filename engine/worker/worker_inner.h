@@ -11,6 +11,7 @@
 #include "board/board.h"
 #include "door/door.h"
 #include "order/order.h"
+#include "process/process.h"
 #include "thread/thread.h"
 #include "worker/worker.h"
 
@@ -70,6 +71,8 @@ struct errand {
 	char project[PATH_MAX], user[PATH_MAX]; /* what it runs in; the user space of its engine */
 	struct rye_options opt;
 	struct threads *threads; /* NULL: it is not begun */
+	struct env lent; /* what its runs have of this process's environment */
+	struct rye_buf lent_names; /* those of them that its principal's entry names; of opt */
 	_Atomic bool ended;
 	bool private; /* the user space is this run's alone: it has secrets */
 	bool gone; /* another attempt, or none, is what counts now: nothing is settled */

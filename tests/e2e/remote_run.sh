@@ -101,7 +101,7 @@ like 'a directive, too' "$(error "$(converse "$M/remotes/box/directives/hello/fo
 
 # --- one that is pinned, of which nothing is heard ---
 "$RYEFS" node init "$T/node" --system "$S" >/dev/null
-printf '#!/bin/sh\necho >>"%s"\nexec "%s" node --stdio "%s"\n' "$T/connections" "$RYEFS" "$T/node" >"$T/way"
+printf '#!/bin/sh\nexport RYE_SHOWN=ours PLAIN_SHOWN=ours\necho >>"%s"\nexec "%s" node --stdio "%s"\n' "$T/connections" "$RYEFS" "$T/node" >"$T/way"
 chmod 755 "$T/way"
 remote() { timeout 60 "$RYEFS" remote "$@" --project "$P" --user "$U" --system "$S" 2>&1; }
 like 'a node is pinned' "$(remote add --yes node "command:$T/way")" 'node is pinned'
@@ -134,6 +134,27 @@ is 'and is listed' "$(jq -c '[[.changed[]|[.path,.size,.mode,.was]],.removed]' "
 is 'its files are those of a thread' "$(cat "$M/state/threads/$id/status" "$M/state/threads/$id/live" | xargs)" 'completed here'
 is 'its receipt is kept' "$(jq -r .receipt.status "$M/state/threads/$id/receipt.json")" completed
 has 'and says where it ran' "$(<"$M/state/threads/$id/remote")" 'node done, heard'
+# --- of the node's environment it has what its owner says ---
+fx_put "$P" tools/shows.yaml <<'TOOL'
+tool_id: shows
+tool_type: bash
+version: "1.0.0"
+category: ""
+description: shows the environment
+executor_id: rye/core/runtimes/bash/bash
+env_config: {env: {ASKED: "${PLAIN_SHOWN:-none}"}}
+config: {script: 'echo "${ASKED-} ${RYE_SHOWN-none} ${PLAIN_SHOWN-none} ${RYE_NODE_IDLE_MS-none} ${HOME:+home}"'}
+TOOL
+fx_sign "$P" tool:shows
+me=$(ls "$T/node/principals" | sed 's/[.]toml$//')
+shown() { run shows '{"target":"remote:node"}' | jq -r .data.stdout; }
+is 'none, if that says nothing' "$(shown)" 'none none none none home'
+ok 'a name is admitted' "$RYEFS" node admit --dir "$T/node" "$me" env=PLAIN_SHOWN --system "$S"
+is 'which it has then' "$(shown)" 'ours none ours none home'
+ok 'one of ours as any other' "$RYEFS" node admit --dir "$T/node" "$me" env=RYE_SHOWN --system "$S"
+is 'and no other' "$(shown)" 'none ours none none home'
+"$RYEFS" node admit --dir "$T/node" "$me" env= --system "$S" >/dev/null
+
 # --- its order and whether the project is sent, by each door: beside the parameters, as the target is ---
 thread_of() { jq -r '.thread_id // .error' <<<"$1"; }
 one=$(thread_of "$(run note '{"target":"remote:node","order":"one"}')")
