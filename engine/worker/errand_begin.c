@@ -138,6 +138,20 @@ static int errand_watch(struct errand *errand, struct rye_err *err)
 	return threads_wait(errand->threads, errand->order.id, &listener, err);
 }
 
+/* The directory of its thread shows that its runner was begun, or its record that it has ended. */
+static int errand_take_up(struct errand *errand, struct rye_err *err)
+{
+	auto_close int dir = threads_dir(errand->threads, errand->order.id, err);
+	int r;
+
+	if (dir < 0)
+		return dir;
+	threads_recover(errand->threads, errand->order.id);
+	errand_words_again(errand);
+	r = errand_news_again(errand, err);
+	return r ? r : errand_watch(errand, err);
+}
+
 /* Behind its check-out; its principal's entry may have changed meanwhile. */
 static int errand_go(struct errand *errand, struct rye_err *err)
 {
@@ -162,6 +176,9 @@ static int errand_go(struct errand *errand, struct rye_err *err)
 			   rye_fail(err, RYE_STATE, "order %s was begun here before",
 				    errand->order.id);
 	r = errand_launch(errand, &who, err);
+	/* an earlier attempt of it, in the project's own directory: what that comes to will do */
+	if (r == -(int)RYE_BUSY && errand->claim.gen > 1)
+		return errand_take_up(errand, err);
 	return r ? r : errand_watch(errand, err);
 }
 
@@ -212,12 +229,11 @@ void errand_begin(struct errand *errand)
 		errand_go_on(errand, errand_tree(errand, false, &err), &err);
 }
 
-/* The directory of its thread shows that its runner was begun, or its record that it has ended. */
 bool errand_adopt(struct errand *errand)
 {
 	auto_principal struct principal who = { 0 };
 	struct rye_err err = { 0 };
-	int dir, r = errand_check(errand, true, &who, &err);
+	int r = errand_check(errand, true, &who, &err);
 
 	if (!r)
 		r = errand_tree(errand, true, &err);
@@ -225,15 +241,5 @@ bool errand_adopt(struct errand *errand)
 		r = errand_item(errand, &who, &err);
 	if (!r)
 		r = errand_threads(errand, &who, &err);
-	if (r)
-		return false;
-	dir = threads_dir(errand->threads, errand->order.id, NULL);
-	if (dir < 0)
-		return false;
-	close(dir);
-	threads_recover(errand->threads, errand->order.id);
-	errand_words_again(errand);
-	if (errand_news_again(errand, &err))
-		return false;
-	return !errand_watch(errand, &err);
+	return !r && !errand_take_up(errand, &err);
 }

@@ -115,7 +115,8 @@ like 'a node that is told nonsense ends' "$(<"$T/said")" 'ryefs node: .*'
 way 'exec sleep 60'
 before=$(date +%s)
 is 'one that says nothing' "$(code gpu)" unreachable
-ok 'is waited for 20 s, no longer' test $(($(date +%s) - before)) -lt 50
+took=$(($(date +%s) - before))
+ok 'is waited for 20 s, no longer' test "$took" -ge 19 -a "$took" -lt $((20 + 5 * ${RYE_TEST_SLOW:-4}))
 like 'and told so' "$(rye remote list --json | jq -r '.[0].contact')" 'gpu: nothing was heard within 20 s'
 way "exec '$RYEFS' node --stdio '$NODE'"
 

@@ -11,7 +11,17 @@ fx_tool "$P" note 'cat >/dev/null' 'echo noted'
 fx_tool "$P" nap 'cat >/dev/null' 'echo begun' 'sleep 60'
 fx_tool "$P" theirs 'cat >/dev/null' 'echo theirs'
 fx_tool "$P" walk 'cat >/dev/null' 'echo set out' 'sleep 4' 'echo there'
-fx_sign "$P" tool:note tool:nap tool:walk
+fx_put "$P" tools/twice.yaml <<'TOOL'
+tool_id: twice
+tool_type: bash
+version: "1.0.0"
+category: ""
+description: may be begun again
+idempotent: true
+executor_id: rye/core/runtimes/bash/bash
+config: {script: 'echo begun twice; sleep 2'}
+TOOL
+fx_sign "$P" tool:note tool:nap tool:walk tool:twice
 allow '^ryefs: (info refused: )?(tool|directive|execute|remotes|warning trust)'
 rye() { timeout 60 "$RYEFS" "$@" --project "$P" --user "$U" --system "$S" 2>&1 </dev/null; }
 mkdir "$T/bin"
@@ -154,6 +164,20 @@ kill -KILL "$worker"
 id=$(ls -t "$P/.ai/state/remotes/gpu/outbox" | head -n 1)
 row 'a lost one is forgotten' OK '' remotes/gpu/ctl "forget $id"
 row 'once' ENOENT 'gpu: no order .* was sent from here' remotes/gpu/ctl "forget $id"
+
+# --- 15: one that is idempotent is begun again, and ends ---
+say remotes/gpu/tools/twice/run '{}' >"$T/twice" &
+twice=$!
+is_begun() { id=$(grep -ls 'begun twice' "$P"/.ai/state/threads/*/live) && id=$(basename "$(dirname "$id")"); }
+ok 'an idempotent one begins there' until_true is_begun
+mapfile -t workers < <(pgrep -f "node-work $T/node")
+kill -STOP "${workers[@]}"
+beside third "$RYEFS" node-work "$T/node" 0
+wait "$twice"
+is 'it ends though its workers are silent' "$(<"$T/twice")" 'OK '
+kill -KILL "${workers[@]}"
+is 'in another attempt' "$(jq -c '.receipt | [.gen, .status]' "$P/.ai/state/threads/$id/receipt.json")" '[2,"completed"]'
+
 errno 'a copy is no push' EROFS cp /etc/hostname "$M/remotes/gpu/file"
 like 'and says what is' "$(<"$M/.ryefs/errors")" 'a copy is no push: .* write \{\} to'
 finish
