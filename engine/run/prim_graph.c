@@ -46,6 +46,8 @@ struct graph_calls {
 	enum rye_code stop; /* RYE_OK: go on */
 	const char *run_id; /* of the walk */
 	bool quiet; /* no lines of progress */
+	_Atomic bool
+		missing; /* the call that was answered last named no item: nothing of it says where */
 };
 
 static void call_answered(struct graph_call *call)
@@ -65,6 +67,7 @@ static void prim_graph_on_done(void *arg, const struct rye_outcome *outcome)
 	struct graph_call *call = arg;
 
 	call->reply = json_parse(text, JSON_LOAD_LAST_WINS | JSON_LOAD_NUL, "reply", NULL);
+	((struct graph_calls *)call->owner)->missing = outcome->code == RYE_NOT_FOUND;
 	call_answered(call);
 }
 
@@ -450,6 +453,7 @@ static void result_of_end(const struct graph_calls *calls, const struct plan *pl
 			  struct graph_end *end, struct result *ret)
 {
 	const json_t *error = json_object_get(end->data, "error");
+	const char *node = json_str(end->data, "node");
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 
 	ret->data = steal(&end->data);
@@ -460,7 +464,9 @@ static void result_of_end(const struct graph_calls *calls, const struct plan *pl
 	if (ret->code == RYE_TIMEOUT)
 		buf_addf(&text, "Graph timed out after %g seconds",
 			 (double)plan->timeout_ms / 1000);
-	else if (error)
+	else if (error && *node && calls->missing)
+		buf_addf(&text, "node '%.100s' of graph %s: ", node, calls->plan->graph->id);
+	if (ret->code != RYE_TIMEOUT && error)
 		json_python_str(&text, error);
 	ret->error = text.failed || !text.len ? strdup("") : buf_steal(&text);
 }

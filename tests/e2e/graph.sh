@@ -64,6 +64,7 @@ graph flaky_hook 'start: a' 'hooks:' \
   'nodes:' '  a: {action: {item_id: "tool:t/flaky"}, next: b}' '  b: {type: return, output: done}'
 graph edge 'start: a' 'nodes:' '  a: {action: {item_id: "tool:t/none"}, on_error: b}' \
   '  b: {type: return, output: "${state._last_error.error}"}'
+graph astray 'start: a' 'nodes:' '  a: {action: {item_id: "tool:t/note", params: {word: x}}, next: b}' '  b: {action: {item_id: "tool:t/none"}}'
 graph goes_on 'start: a' 'on_error: continue' 'nodes:' '  a: {action: {item_id: "tool:t/none"}, next: b}' '  b: {type: return}'
 graph keeps 'start: a' 'nodes:' \
   '  a: {cache_result: true, action: {item_id: "tool:t/note", params: {word: "${inputs.word}"}}, assign: {w: "${result.word}"}, next: b}' \
@@ -130,6 +131,9 @@ is 'a hook tries again' "$(run flaky_hook | jq -c '[.status,.data.output]')" '["
 is 'as often as it takes' "$(wc -l <"$P/tries")" 3
 is 'a hook behind a step' "$(notes)" 'after-a '
 like 'an edge for errors' "$(run edge | jq -r .data.output)" 'Tool not found: t/none'
+is 'an item that is not there is told with its node and the graph' "$(run astray | jq -r '.error, .data.error' | cut -d';' -f1)" \
+  "node 'b' of graph t/astray: Tool not found: t/none
+Tool not found: t/none"
 is 'errors that are passed over' "$(run goes_on | jq -c '[.status,.data.status,.data.errors_suppressed,.data.errors[0].node]')" \
   '["success","completed_with_errors",1,"a"]'
 reply=$(run bash)
