@@ -186,10 +186,27 @@ static void dir_missed(fuse_req_t req, const struct node *dir, const char *name)
 	caller_unref(caller);
 }
 
+/* A new item, as it seems: it has its place elsewhere. */
+static void dir_no_place(fuse_req_t req, const struct node *dir, const char *name)
+{
+	char path[TREE_TEXT_MAX + TREE_NAME_MAX + 16], why[sizeof(path) + 80];
+
+	if (dir->item)
+		return;
+	snprintf(path, sizeof(path), "%s/%s%s%s", rye_kind_dir(dir->kind), dir->text,
+		 *dir->text ? "/" : "", name);
+	snprintf(
+		why, sizeof(why),
+		"all spaces are one here, and not written to: write spaces/project/%s, and sign it",
+		path);
+	content_complain(req, path, why);
+}
+
 static void content_dir_create(fuse_req_t req, struct node *dir, const struct node_new *what,
 			       const struct fuse_file_info *fi)
 {
 	dir_missed(req, dir, what->name);
+	dir_no_place(req, dir, what->name);
 	reply_errno(req, EROFS);
 }
 

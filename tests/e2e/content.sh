@@ -89,6 +89,7 @@ errno "rmdir" EROFS rmdir "$M/tools/vec"
 errno "touch" "$NOWRITE" touch "$M/tools/vec/b2.py"
 errno "chmod" EROFS chmod 600 "$M/tools/vec/b2.py"
 errno "a new file" EROFS sh -c "echo x > '$M/tools/vec/new.py'"
+like "which says where it goes" "$(tail -n 1 "$M/.ryefs/errors")" 'tools/vec/new.py: .* write spaces/project/tools/vec/new.py, and sign it$'
 errno "appending" "$NOWRITE" bash -c "echo x >> '$M/tools/vec/b2.py'"
 errno "rm of a refused item" EROFS rm "$M/tools/vec/unsigned.py"
 errno "mv out of the mount" EROFS mv "$M/tools/vec/b2.py" "$T/"
