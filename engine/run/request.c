@@ -474,6 +474,31 @@ static int request_fail_part(struct request *request, struct rye_err *err)
 	return rye_fail(err, RYE_INVALID, ERR_SEVERAL);
 }
 
+/* "name: value", which is an object as soon as it stands in braces? */
+static bool is_plain_line(struct rye_span line)
+{
+	for (size_t i = 0; i < line.len; i++)
+		if ((unsigned char)line.ptr[i] < ' ' || strchr("{}[],#&*!|>%@`'\"", line.ptr[i]))
+			return false;
+	return line.len < 200;
+}
+
+/* The one line that was read, which others may follow. */
+static int request_fail_line(const struct rye_request *req, struct request *request,
+			     struct rye_err *err)
+{
+	struct rye_span line = span_trim(req->message);
+
+	request_fail_part(request, err);
+	if (json_object_size(request->doc) == 1 && is_plain_line(line))
+		rye_fail(
+			err, RYE_INVALID,
+			"one line may be a part of more: in braces it is all, {%.*s}; more go in one "
+			"write (\xe2\x80\xa6 | cat > run)",
+			(int)line.len, line.ptr);
+	return -(int)RYE_INVALID;
+}
+
 static bool may_be_part(const struct rye_request *req)
 {
 	return req->form == RYE_FORM_LINE && !span_starts(span_trim(req->message), "{");
@@ -498,7 +523,7 @@ int request_whole(const struct rye_request *req, struct request *request,
 	/* beside the inputs of a fork may stand what it costs at most */
 	if (request->fork || !schema || !schema_is_narrow(schema) ||
 	    json_object_size(meta_get(item, "actions")))
-		return request_fail_part(request, err);
+		return request_fail_line(req, request, err);
 	return 0;
 }
 

@@ -138,8 +138,8 @@ requests() {
   for line in execute:'item_id: tool:one' fetch:'item_id: knowledge:good' sign:'item_id: knowledge:good' \
     directives/hello/fork:'who: Ann' directives/hello/async:'who: Ann'; do
     fails "a line is no message for ${line%%:*}" sh -c "echo '${line#*:}' > '$M/${line%%:*}'"
-    has "which says why" "$(sh -c "echo '${line#*:}' > '$M/${line%%:*}'; cat '$M/${line%%:*}'" 2>&1)" \
-      '"several parameters: one JSON object'
+    like "which says why" "$(sh -c "echo '${line#*:}' > '$M/${line%%:*}'; cat '$M/${line%%:*}'" 2>&1)" \
+      '"several parameters: one JSON object|"one line may be a part of more: in braces it is all, [{]who: Ann[}]'
   done
   is "no thread began" "$(thread_names)" ""
   works "one input, inline" sh -c "echo 'who: Ann' > '$M/directives/hello/run'"
