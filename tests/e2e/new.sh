@@ -205,10 +205,8 @@ SH
     without "a full disk" "no tmpfs can be mounted"
   else
     is "a full disk" "$(sed "s|$T|T|g" <<<"$said")" "ryefs new: cannot write T/small/.ai/tools/full/x.py: No space left on device
-mend with: free some space
 [1]
 ryefs new: cannot write T/small/.ai/tools/mcp/servers/full.yaml: No space left on device
-mend with: free some space
 [1]
 Hello, Ann!"
   fi

@@ -296,13 +296,13 @@ static int target_take(void *arg, const char *name)
 static int target_check(struct cli *cli)
 {
 	static const char prefix[] = "remote:";
-	const char *target = cli->opt.target;
-	bool prefixed = target && !strncmp(target, prefix, strlen(prefix));
+	const char *target = cli->opt.target ? cli->opt.target : "local";
+	bool prefixed = !strncmp(target, prefix, strlen(prefix));
 	struct target_look look = { .name = prefixed ? target + strlen(prefix) : target };
 	char instead[REF_MAX], what[REF_MAX];
 	bool own = false; /* a word of its own, behind --target */
 
-	if (!target || !strcmp(target, "remote") || !strcmp(target, "local"))
+	if (!strcmp(target, "remote") || !strcmp(target, "local"))
 		return CLI_OK;
 	near_start(&look.near, look.name);
 	if (rye_remotes(cli->rye, target_take, &look, NULL) || (prefixed && look.there) ||
