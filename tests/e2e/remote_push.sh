@@ -34,7 +34,7 @@ of() { jq -r "$1" <<<"$2"; }
 
 first=$(push)
 is 'the first push' "$(of '[.number, .project, .files] | map(tostring) | join(" ")' "$first")" '1 demo 63'
-like 'what stayed here is named' "$(of '[.refused[].path] | sort | join(" ")' "$first")" '.ai/config/keys/signing src/a.secret src/id src/out'
+like 'what stayed here is named' "$(of '[.refused[].path] | sort | join(" ")' "$first")" '.ai/config/keys/signing .env src/.env.local src/a.secret src/id src/out'
 is 'no planted value is on the node' "$(grep -rl "$plant" "$NODE" | wc -l)" 0
 if command -v zstd >/dev/null; then
   is 'and no file of that name' "$(cat "$NODE"/store/manifests/*/* | zstd -dc | grep -cE 'env|secret|state|signing|src/id')" 0

@@ -238,7 +238,7 @@ like 'which says so' "$(<"$T/called.log")" 'Run was cancelled: node is told'
 
 # --- push and ctl of a mount; nothing but a write connects ---
 is 'push says what was sent' "$(converse "$M/remotes/node/push" | jq -c '[.status,.remote,.project,(.manifest|length),(.files>3),.new_blobs,[.refused[].path]]')" \
-  '["success","node","'"$(basename "$P")"'",64,true,0,["mnt"]]'
+  '["success","node","'"$(basename "$P")"'",64,true,0,[".env","mnt"]]'
 is 'and again to who asks' "$(jq -r .manifest <"$M/remotes/node/push")" "$(jq -r .manifest "$M/remotes/node/pushed")"
 like 'ctl has words' "$(converse "$M/remotes/node/ctl" connect | jq -r '.said')" '^reachable, pinned, knows me'
 is 'what it told is kept' "$(jq -c '[(.node.used.bytes>1000),(.node.workers|type)]' "$M/remotes/node/info.json")" '[true,"number"]'

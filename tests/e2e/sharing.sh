@@ -93,7 +93,8 @@ bob $line >"$T/said" 2>&1 </dev/null
 is "without the file it is not found" $? 3
 like "and it says whom to ask, and what for" "$(<"$T/said")" \
   "ask the signer for \.ai/config/keys/trusted/$FP\.toml"
-like "and what to type then" "$(<"$T/said")" "^mend with: ryefs trust $FP\.toml\$"
+like "what to type then" "$(<"$T/said")" "then: ryefs trust FILE\$"
+like "and now: which keys are here" "$(<"$T/said")" "^mend with: ryefs keys\$"
 cp "$T/work/.ai/config/keys/trusted/$FP.toml" "$T/bob/sent.toml"
 chmod 644 "$T/bob/sent.toml"
 ok "the file that was sent is taken" bob ryefs trust "$T/bob/sent.toml"

@@ -136,7 +136,7 @@ static void refusals_are_named(void **state)
 		assert_non_null(json_find(snapshot->refused, "path", refused[i]));
 		assert_non_null(json_find(plain->refused, "path", refused[i]));
 	}
-	/* what a program fills again, and what git keeps, is nobody's loss */
+	/* a program fills the one again, and the other is git's */
 	assert_null(json_find(plain->refused, "path", "node_modules"));
 	assert_null(json_find(plain->refused, "path", ".git"));
 	assert_string_equal(json_str(json_find(snapshot->refused, "path", "src/key.txt"), "reason"),
