@@ -16,7 +16,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <unistd.h>
 
 /* What ran elsewhere may have recorded the reply of a tool, which has no state: it is as its thread has ended. */
@@ -150,19 +149,18 @@ static int fork_launch(struct threads *threads, const struct fork_ask *ask, stru
 
 /* ---- what comes out while it is waited for ---- */
 
-/* The thread's `live`, which its runner makes and appends to. */
+/* The thread's `live`, which its launcher makes and its runner appends to. */
 struct fork_live {
 	const struct fork_ask *ask;
-	int dir, notice, file; /* notice: inotify */
+	int dir, file;
 };
 
 static void fork_live_done(struct fork_live *live)
 {
-	const int fds[] = { live->dir, live->notice, live->file };
-
-	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+	if (live->dir >= 0)
+		close(live->dir);
+	if (live->file >= 0)
+		close(live->file);
 }
 #define auto_fork_live __attribute__((cleanup(fork_live_done)))
 
@@ -172,26 +170,10 @@ static void fork_live_read(void *arg)
 	char chunk[8192];
 	ssize_t n;
 
-	while (read(live->notice, chunk, sizeof(chunk)) > 0)
-		;
 	if (live->file < 0)
 		live->file = openat(live->dir, "live", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	while (live->file >= 0 && (n = read(live->file, chunk, sizeof(chunk))) > 0)
 		live->ask->live(live->ask->live_arg, (struct rye_span){ chunk, (size_t)n });
-}
-
-/* Without it nothing is told before the end. */
-static void fork_live_open(struct threads *threads, const char *id, struct fork_live *ret)
-{
-	char path[64];
-
-	ret->dir = ret->ask->live ? threads_dir(threads, id, NULL) : -1;
-	if (ret->dir < 0)
-		return;
-	ret->notice = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", ret->dir);
-	if (ret->notice >= 0)
-		inotify_add_watch(ret->notice, path, IN_CREATE | IN_MODIFY);
 }
 
 /* The end of the last thread of its chain: it may hand over to others. */
@@ -226,20 +208,20 @@ static void fork_cancel(struct threads *threads, const struct fork_ask *ask, con
 int fork_await(struct threads *threads, const struct fork_ask *ask, json_t *reply,
 	       struct rye_err *err)
 {
-	auto_fork_live struct fork_live live = { ask, -1, -1, -1 };
+	auto_fork_live struct fork_live live = { ask, -1, -1 };
 	const char *id = json_str(reply, "thread_id");
 	struct thread_patience patience = { .wake = ask->wake,
 					    .wait_ms = ask->wait_ms > 0 ? ask->wait_ms : -1,
-					    .fn = fork_live_read,
 					    .arg = &live };
 	int r;
 
-	fork_live_open(threads, id, &live);
-	patience.also = live.notice;
+	/* without it nothing is told before the end */
+	live.dir = ask->live ? threads_dir(threads, id, NULL) : -1;
+	patience.fn = live.dir < 0 ? NULL : fork_live_read;
 	r = fork_await_last(threads, id, &patience, err);
 	if (r == -(int)RYE_INTERRUPTED)
 		fork_cancel(threads, ask, id, err);
-	if (live.notice >= 0)
+	if (live.dir >= 0)
 		fork_live_read(&live);
 	return r ? r : fork_result(threads, id, reply, err);
 }

@@ -211,11 +211,12 @@ void threads_unwait(struct threads *threads, const void *arg);
  * Waits for a thread's end on the calling thread. RYE_INTERRUPTED when `wake` is readable first, RYE_TIMEOUT
  * after wait_ms (negative: never); the thread then goes on.
  */
+/* What a person watches is new within this time; inotify would tell it at once, and take 12 ms to be closed. */
+#define THREADS_LOOK_MS 25
 struct thread_patience {
 	int wake; /* or -1 */
 	int wait_ms;
-	int also; /* when readable meanwhile, fn is called; or -1 */
-	void (*fn)(void *arg);
+	void (*fn)(void *arg); /* meanwhile, every THREADS_LOOK_MS; or NULL */
 	void *arg;
 };
 int threads_await(struct threads *threads, const char *id, const struct thread_patience *patience,

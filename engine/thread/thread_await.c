@@ -30,20 +30,29 @@ static int await_left(int64_t end)
 	return left > 0 ? (int)left : 0;
 }
 
+/* Until the end of the patience, or the next look at what is shown meanwhile; -1: neither. */
+static int await_next(const struct thread_patience *patience, int64_t end)
+{
+	int left = patience->wait_ms < 0 ? -1 : await_left(end);
+
+	if (!patience->fn)
+		return left;
+	return left < 0 || left > THREADS_LOOK_MS ? THREADS_LOOK_MS : left;
+}
+
 /* RYE_OK: it has ended. */
 static enum rye_code await_poll(int ended, const struct thread_patience *patience)
 {
 	struct pollfd fds[] = { { .fd = ended, .events = POLLIN },
-				{ .fd = patience->wake, .events = POLLIN },
-				{ .fd = patience->also, .events = POLLIN } };
+				{ .fd = patience->wake, .events = POLLIN } };
 	int64_t end = clock_ms() + patience->wait_ms;
 
 	for (;;) {
-		int n = poll(fds, ARRAY_SIZE(fds), patience->wait_ms < 0 ? -1 : await_left(end));
+		int n = poll(fds, ARRAY_SIZE(fds), await_next(patience, end));
 
-		if (n > 0 && fds[2].revents && patience->fn)
+		if (patience->fn)
 			patience->fn(patience->arg);
-		if (n == 0)
+		if (n == 0 && patience->wait_ms >= 0 && clock_ms() >= end)
 			return RYE_TIMEOUT;
 		if (n > 0 && fds[0].revents)
 			return RYE_OK;

@@ -612,7 +612,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 static void a_wait_has_to_begin(void **state)
 {
 	struct bench *b = *state;
-	struct thread_patience patience = { .wake = -1, .wait_ms = 250, .also = -1 };
+	struct thread_patience patience = { .wake = -1, .wait_ms = 250 };
 	struct threads *threads = NULL;
 	struct rye_options opt = { .project = b->place.place.project };
 	const struct threads_env env = { .opt = &opt };
@@ -653,7 +653,7 @@ struct rye_blob *__wrap_buf_blob(struct rye_buf *buf)
 static void a_wait_is_told_without_memory(void **state)
 {
 	struct bench *b = *state;
-	const struct thread_patience patience = { .wake = -1, .wait_ms = 250, .also = -1 };
+	const struct thread_patience patience = { .wake = -1, .wait_ms = 250 };
 	struct threads *threads = NULL;
 	struct rye_options opt = { .project = b->place.place.project };
 	const struct threads_env env = { .opt = &opt };
