@@ -148,7 +148,9 @@ class Schemas(Place):
         self.assertEqual(len(done["runs"][0]["results"]), 2)
 
     def test_an_editor_is_told_of_files_that_are_there(self):
-        self.rye("init", "--vscode")
+        self.assertEqual(self.rye("init", "--vscode").stderr,
+                         "made .vscode/settings.json and .vscode/extensions.json; "
+                         "the schemas' places in it are this machine's\n")
         with open(self.project + "/.vscode/settings.json", encoding="utf-8") as stream:
             told = json.load(stream)["yaml.schemas"]
         for url, globs in told.items():

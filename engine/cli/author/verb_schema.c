@@ -150,17 +150,19 @@ static int editor_write(struct cli *cli, int dir, struct editor_file *file, json
 	return CLI_OK;
 }
 
-/* One line of what was there, and what it takes where that is not what would be written. */
+/* One line of what was made, one of what was there, and what it takes where that is not what would be written. */
 static void editor_tell(struct cli *cli, const struct editor_file *files, size_t n)
 {
-	auto_buf struct rye_buf same = RYE_BUF_INIT, others = RYE_BUF_INIT;
+	auto_buf struct rye_buf made = RYE_BUF_INIT, same = RYE_BUF_INIT, others = RYE_BUF_INIT;
 
 	for (size_t i = 0; i < n; i++) {
-		struct rye_buf *to = files[i].same ? &same : &others;
+		struct rye_buf *to = !files[i].there ? &made : files[i].same ? &same : &others;
 
-		if (files[i].there)
-			buf_addf(to, "%s.vscode/%s", to->len ? " and " : "", files[i].name);
+		buf_addf(to, "%s.vscode/%s", to->len ? " and " : "", files[i].name);
 	}
+	if (made.len)
+		cli_note(cli, "made %s%s", made.data,
+			 files[0].there ? "" : "; the schemas' places in it are this machine's");
 	if (others.len)
 		cli_note(cli, "left as it is: %s; what it takes: ryefs schema --editor vscode",
 			 others.data);
