@@ -11,6 +11,7 @@
 #include "memory.h"
 #include "scope.h"
 #include "str.h"
+#include "thread/thread.h"
 
 #include <poll.h>
 
@@ -49,8 +50,8 @@ void away_tell(const struct away *away, const char *state)
 	buf_addc(&line, '\n');
 	/* of this moment: one that is lost with the machine's power is told again by the next */
 	if (!line.failed)
-		io_remember_at(away->ask->dir, "remote", (struct rye_span){ line.data, line.len },
-			       0600);
+		io_remember_at(away->ask->dir, REMOTE_FILE,
+			       (struct rye_span){ line.data, line.len }, 0600);
 }
 
 static int away_connect(struct away *away, struct rye_err *err)

@@ -342,7 +342,7 @@ static json_t *recover_follow(const struct fork_env *where, const struct thread_
 static bool recover_has_files(const struct thread_lost *lost)
 {
 	return !faccessat(lost->dir, "thread.json", F_OK, AT_SYMLINK_NOFOLLOW) &&
-	       faccessat(lost->dir, "remote", F_OK, AT_SYMLINK_NOFOLLOW);
+	       faccessat(lost->dir, REMOTE_FILE, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
 void fork_recover(const struct fork_env *where, struct thread_lost *lost)

@@ -243,29 +243,29 @@ static void obey_marks(int dir, const char *id, pid_t runner)
 	thread_kill_strays(id);
 }
 
-/* start: all but the digest, which is made here. 0 or a positive errno. */
-static int start_runner(struct threads *threads, struct runner_start *start, const char *id,
-			const struct launch *what, pid_t *ret)
+/* start: all but the digest, which is made here. ret: has the id, and gets the process's. 0 or a positive errno. */
+static int start_runner(struct threads *threads, struct db *db, struct runner_start *start,
+			const struct launch *what, struct launched *ret)
 {
+	const char *id = ret->thread_id;
 	char digest[RUNNER_DIGEST];
 	struct watch_ask watch;
-	struct db *db;
 	int r;
 
 	runner_digest(id, what->request, digest);
 	start->digest = digest;
-	r = runner_spawn(start, ret);
+	r = runner_spawn(start, &ret->pid);
 	if (r)
 		return r;
 	/*
 	 * Before the runner writes it itself: a process that knows the thread's id may end it from
 	 * here on.
 	 */
-	runner_write(start->dir, *ret, NULL);
-	if (!threads_registry(threads, false, &db, NULL))
-		registry_running(db, id, *ret, NULL);
-	obey_marks(start->dir, id, *ret);
-	watch = (struct watch_ask){ id, *ret, pidfd_open(*ret, 0), what->ref, what->request };
+	runner_write(start->dir, ret->pid, NULL);
+	registry_running(db, id, ret->pid, NULL);
+	obey_marks(start->dir, id, ret->pid);
+	watch = (struct watch_ask){ id, ret->pid, pidfd_open(ret->pid, 0), what->ref,
+				    what->request };
 	threads_watch(threads, &watch);
 	threads_notify(threads, id);
 	return 0;
@@ -276,9 +276,9 @@ int threads_take_up(struct threads *threads, const struct thread_view *view,
 {
 	const char *id = view->row.thread_id;
 	auto_close int order = runner_orders(threads, id, what, err), wait = -1, go = -1;
+	struct launched launched = { .pid = 0 };
 	struct runner_start start;
 	int pipe[2], r;
-	pid_t pid;
 
 	if (order < 0)
 		return order;
@@ -288,7 +288,8 @@ int threads_take_up(struct threads *threads, const struct thread_view *view,
 	go = pipe[1]; /* closed at the end, as in threads_launch */
 	start = (struct runner_start){ view->dir, order,       view->lock,	  wait,
 				       NULL,	  what->grows, threads->env.lent, true };
-	r = start_runner(threads, &start, id, what, &pid);
+	snprintf(launched.thread_id, sizeof(launched.thread_id), "%s", id);
+	r = start_runner(threads, view->db, &start, what, &launched);
 	return r ? rye_fail_sys(err, r, "cannot follow thread %s", id) : 0;
 }
 
@@ -323,7 +324,7 @@ int threads_launch(struct threads *threads, const struct launch *what, struct la
 	start = (struct runner_start){
 		dir, order, lock, wait, NULL, what->grows, .lent = threads->env.lent
 	};
-	r = start_runner(threads, &start, launched.thread_id, what, &launched.pid);
+	r = start_runner(threads, db, &start, what, &launched);
 	if (r) {
 		char why[160];
 

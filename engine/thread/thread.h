@@ -286,6 +286,7 @@ void orders_stopping(const struct orders *orders);
  * mount that carries the thread out, notices it. Gone when the end is recorded.
  */
 #define CANCEL_MARK ".cancel_requested"
+#define REMOTE_FILE "remote" /* of a run elsewhere: how it stands there */
 /* Writes down how the thread ended; that can be tried again. */
 int orders_end(const struct orders *orders, const char *status, const struct rye_outcome *outcome);
 /* The thread's directory was removed: no later try finds a place for its end. */

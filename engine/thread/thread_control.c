@@ -69,9 +69,9 @@ static int send_to_runner(struct control *control, int number, struct rye_err *e
 /* A signal alone would leave a run elsewhere as it is there: the mark says that it is meant. */
 static int do_signal(struct control *control, struct rye_err *err)
 {
-	int r = faccessat(control->view.dir, "remote", F_OK, AT_SYMLINK_NOFOLLOW) ?
-			0 :
-			thread_write(control->view.dir, CANCEL_MARK, SPAN(""), err);
+	int r = thread_marked(control->view.dir, REMOTE_FILE) ?
+			thread_write(control->view.dir, CANCEL_MARK, SPAN(""), err) :
+			0;
 
 	return r ? r : send_to_runner(control, SIGTERM, err);
 }
@@ -90,7 +90,7 @@ static int do_bury(struct control *control, struct rye_err *err)
  */
 static bool shoot_told(const struct control *control)
 {
-	return !faccessat(control->view.dir, "remote", F_OK, AT_SYMLINK_NOFOLLOW) &&
+	return thread_marked(control->view.dir, REMOTE_FILE) &&
 	       !thread_tell(control->threads->env.opt->project, control->what->id, SPAN("kill"),
 			    NULL);
 }

@@ -28,7 +28,7 @@ const struct thread_file thread_files[] = {
 	{ "live", HAS_LIVE, true },
 	{ "output", HAS_OUTPUT, true },
 	{ "receipt.json", HAS_RECEIPT, true },
-	{ "remote", HAS_REMOTE, true },
+	{ REMOTE_FILE, HAS_REMOTE, true },
 	{ "request.json", HAS_REQUEST, true },
 	{ THREAD_RESULT_FILE, HAS_RESULT, true },
 	{ "spawn.log", HAS_LOG, true },

@@ -249,7 +249,7 @@ enum thread_loss threads_record_lost(struct threads *threads, const struct threa
 	if (exit_status >= 0 && WIFSIGNALED(exit_status))
 		snprintf(why, sizeof(why), LOST " (signal %d)", WTERMSIG(exit_status));
 	/* of a follower there is a connection alone; what runs elsewhere has the same id, and that may be this machine */
-	if (view->dir < 0 || faccessat(view->dir, "remote", F_OK, AT_SYMLINK_NOFOLLOW))
+	if (view->dir < 0 || !thread_marked(view->dir, REMOTE_FILE))
 		thread_kill_strays(lost.id);
 	thread_unhear(threads->env.opt->project, lost.id);
 	/* behind the signal that ends it: what it still wrote counts */
