@@ -15,6 +15,7 @@
 #include "core/notify.h"
 #include "pass/pass.h"
 #include "scope.h"
+#include "str.h"
 #include "views/views.h"
 
 #include <errno.h>
@@ -294,13 +295,9 @@ static void path_changed(struct front *front, const struct rye_change *change)
 	enum rye_kind kind = change->kind;
 
 	if (kind == RYE_KIND__MAX)
-		for (int k = 0; k < RYE_KIND__MAX; k++) {
-			size_t len = strlen(rye_kind_dir(k));
-
-			if (strncmp(change->path, rye_kind_dir(k), len) == 0 &&
-			    (!change->path[len] || change->path[len] == '/'))
+		for (int k = 0; k < RYE_KIND__MAX; k++)
+			if (path_below(change->path, rye_kind_dir(k)))
 				kind = k;
-		}
 	if (kind == RYE_KIND__MAX)
 		return;
 	below = below ? below + 1 : "";

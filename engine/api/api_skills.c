@@ -236,15 +236,13 @@ int rye_skill_names(struct rye *rye, const struct rye_skill *skill, const char *
 	auto_item struct rye_item *item = NULL;
 	auto_skill struct skill manifest = { 0 };
 	int r = open_manifest(rye, skill, &item, &manifest, err);
-	size_t len = strlen(dir);
 
 	for (size_t i = 0; !r && i < manifest.n; i++) {
-		const char *path = manifest.v[i].path, *slash;
+		const char *path = path_below(manifest.v[i].path, dir), *slash;
 		char name[256];
 
-		if (len && (strncmp(path, dir, len) != 0 || path[len] != '/'))
+		if (!path || !*path)
 			continue;
-		path += len ? len + 1 : 0;
 		slash = strchr(path, '/');
 		snprintf(name, sizeof(name), "%.*s", (int)(slash ? slash - path : 255), path);
 		fn(arg, name, slash != NULL);

@@ -180,13 +180,12 @@ char *mend_json(const char *path, const char *ref)
 
 char *mend_edit(const struct cli *cli, const struct signed_file *file, const char *space)
 {
-	size_t n = cli->project ? strlen(cli->project) : 0;
+	const char *below = cli->project ? path_below(file->path, cli->project) : NULL;
 	const char *path = file->path;
 
 	/* from the project's own directory a short path does */
-	if (n && !strncmp(path, cli->project, n) && path[n] == '/' && !cli->opt.project &&
-	    access(path + n + 1, F_OK) == 0)
-		path += n + 1;
+	if (below && *below && !cli->opt.project && access(below, F_OK) == 0)
+		path = below;
 	if (str_ends(path, ".json"))
 		return mend_json(path, file->ref);
 	return mend_with(space && !strcmp(space, "user") ?

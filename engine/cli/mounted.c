@@ -11,10 +11,10 @@
 #include "connection.h"
 #include "mountinfo.h"
 #include "scope.h"
+#include "str.h"
 
 #include <fcntl.h>
 #include <limits.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -118,8 +118,7 @@ static int mounted_look(void *arg, const struct mountinfo *mount)
 	struct mounted_holder *holder = arg;
 	size_t n = strlen(mount->point);
 
-	if (n <= 1 || n < holder->best || strncmp(mount->point, holder->path, n) != 0 ||
-	    (holder->path[n] && holder->path[n] != '/'))
+	if (n <= 1 || n < holder->best || !path_below(holder->path, mount->point))
 		return 0;
 	free(holder->source);
 	holder->best = n;

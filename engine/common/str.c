@@ -334,6 +334,18 @@ bool is_hex_lower(struct rye_span s)
 	return true;
 }
 
+const char *path_below(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	if (n && dir[n - 1] == '/')
+		n--;
+	if (strncmp(path, dir, n) != 0 || (n && path[n] && path[n] != '/'))
+		return NULL;
+	path += n;
+	return path + (*path == '/');
+}
+
 void b64url_of(const unsigned char *bytes, size_t n, char *ret)
 {
 	static const char alphabet[] =

@@ -73,6 +73,10 @@ void str_vformat(char *ret, size_t size, const char *format, va_list args)
 void hex_of(const unsigned char *bytes, size_t n, char *ret_hex); /* 2n + 1 bytes */
 bool is_hex_lower(struct rye_span s);
 
+/* What of path lies below dir, without the slash between them: "" where it is dir; NULL: it lies elsewhere. Both
+ * absolute, or both not; all lies below "". */
+const char *path_below(const char *path, const char *dir);
+
 /* Unpadded base64url of n bytes; ret has room for (n * 4 + 2) / 3 + 1. */
 void b64url_of(const unsigned char *bytes, size_t n, char *ret);
 /* Strict: alphabet, length, zero trailing bits; up to two '=' tolerated. False: refused. */

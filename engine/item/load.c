@@ -245,14 +245,12 @@ int rye_load(const struct item_env *env, const struct item_ask *ask, struct rye_
 /* "tools/a/b.py" → id "a/b"; a file outside the kind's directory goes by its whole path. */
 static int name_path(enum rye_kind kind, const char *path, struct located *at, struct rye_err *err)
 {
-	size_t dir = strlen(rye_kind_dir(kind));
-	const char *id = path, *leaf, *dot, *known;
+	const char *below = path_below(path, rye_kind_dir(kind));
+	const char *id = below && *below ? below : path, *leaf, *dot, *known;
 	int r = id_check(span_of(path), err);
 
 	if (r < 0)
 		return r;
-	if (!strncmp(path, rye_kind_dir(kind), dir) && path[dir] == '/')
-		id = path + dir + 1;
 	leaf = space_stem(id);
 	dot = strrchr(leaf, '.');
 	if (!dot || dot == leaf)

@@ -13,6 +13,7 @@
 #include "process/process.h"
 #include "scope.h"
 #include "space/space.h"
+#include "str.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -203,10 +204,8 @@ bool interp_looks_in(const struct plan_base *base, struct rye_span dir)
 static bool in_project(const struct plan_base *base, const char *path)
 {
 	auto_free char *real = realpath(path, NULL);
-	size_t n = strlen(base->project);
 
-	return (!strncmp(path, base->project, n) && path[n] == '/') ||
-	       (real && !strncmp(real, base->project, n) && real[n] == '/');
+	return path_below(path, base->project) || (real && path_below(real, base->project));
 }
 
 char *interp_which(struct planner *planner, const char *name, struct rye_err *err)

@@ -8,6 +8,7 @@
 #include "http/http.h"
 #include "memory.h"
 #include "scope.h"
+#include "str.h"
 
 #include <string.h>
 
@@ -41,12 +42,10 @@ static bool goes_up(const char *path)
 /* The target relative to the project. */
 static int sink_path(const struct planner *planner, struct sink_plan *sink, struct rye_err *err)
 {
-	const char *project = planner->base->project, *path = sink->target;
-	size_t n = strlen(project);
+	const char *inside = path_below(sink->target, planner->base->project);
+	const char *path = inside ? inside : sink->target;
 	char *below;
 
-	if (!strncmp(path, project, n) && path[n] == '/')
-		path += n + 1;
 	while (!strncmp(path, "./", 2))
 		path += 2;
 	if (!*path || *path == '/' || goes_up(path) || !strcmp(path, ".ai") ||

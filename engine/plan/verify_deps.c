@@ -10,6 +10,7 @@
 #include "memory.h"
 #include "scope.h"
 #include "space/space.h"
+#include "str.h"
 
 #include <errno.h>
 #include <string.h>
@@ -29,13 +30,6 @@ static const char *suffix(const char *name)
 	const char *dot = strrchr(name, '.');
 
 	return dot && dot > name ? dot : "";
-}
-
-static bool verify_deps_inside(const char *path, const char *base)
-{
-	size_t n = strlen(base);
-
-	return !strncmp(path, base, n) && (!path[n] || path[n] == '/');
 }
 
 static int verify_deps_escape(const char *path, const char *real, struct rye_err *err)
@@ -91,7 +85,7 @@ static int visit_link(struct verify_deps_walk *walk, const char *path, bool is_d
 
 	if (!real)
 		return rye_fail_sys(err, errno, "%s", path);
-	if (!verify_deps_inside(real, walk->base))
+	if (!path_below(real, walk->base))
 		return verify_deps_escape(path, real, err);
 	if (!is_dir)
 		return 0;

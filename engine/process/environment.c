@@ -223,10 +223,8 @@ static bool environment_inside(const char *dir, size_t len, const char *project)
 {
 	auto_free char *name = memory_note(strndup(dir, len));
 	auto_free char *real = name ? realpath(name, NULL) : NULL;
-	size_t n = strlen(project);
 
-	return !name || (!strncmp(name, project, n) && (!name[n] || name[n] == '/')) ||
-	       (real && !strncmp(real, project, n) && (!real[n] || real[n] == '/'));
+	return !name || path_below(name, project) || (real && path_below(real, project));
 }
 
 /* Without entries that are empty, relative or inside the project. */

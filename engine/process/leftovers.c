@@ -6,6 +6,7 @@
  */
 #include "proc.h"
 #include "scope.h"
+#include "str.h"
 
 #include <rye/rye.h>
 
@@ -45,7 +46,6 @@ static bool same_namespace(pid_t pid)
 static bool works_below(pid_t pid, const char *dir)
 {
 	char path[48], cwd[PATH_MAX];
-	size_t len = strlen(dir);
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
@@ -53,7 +53,7 @@ static bool works_below(pid_t pid, const char *dir)
 	if (n < 0)
 		return false;
 	cwd[n] = 0;
-	return strncmp(cwd, dir, len) == 0 && (!cwd[len] || cwd[len] == '/');
+	return path_below(cwd, dir);
 }
 
 struct leftovers_of {

@@ -11,6 +11,7 @@
 #include "bounds.h"
 #include "mountinfo.h"
 #include "scope.h"
+#include "str.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -71,15 +72,14 @@ static bool find_dir(const char *mounts, const char *cgroups, bool second, char 
 		return false;
 	for (char *line = table ? strtok_r(table, "\n", &save) : NULL; line;
 	     line = strtok_r(NULL, "\n", &save)) {
-		size_t n;
+		const char *below;
 
 		if (!read_mount(line, second, &mount))
 			continue;
-		n = strcmp(mount.root, "/") ? strlen(mount.root) : 0;
-		if (strncmp(group, mount.root, n) || (group[n] && group[n] != '/'))
-			continue;
-		return snprintf(ret, size, "%s%s", mount.point,
-				strcmp(group + n, "/") ? group + n : "") < (int)size;
+		below = path_below(group, mount.root);
+		if (below)
+			return snprintf(ret, size, "%s%s%s", mount.point, *below ? "/" : "",
+					below) < (int)size;
 	}
 	return false;
 }

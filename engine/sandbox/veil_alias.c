@@ -66,20 +66,12 @@ static int note_mount(void *arg, const struct mountinfo *mount)
 	return 0;
 }
 
-/* What of path lies below dir, with its slash; "" where they are the same; NULL: it does not. */
-static const char *beneath(const char *path, const char *dir)
-{
-	size_t n = strcmp(dir, "/") ? strlen(dir) : 0;
-
-	return !strncmp(path, dir, n) && (!path[n] || path[n] == '/') ? path + n : NULL;
-}
-
 static const struct seen_mount *mount_of(const struct seen_mounts *list, const char *path)
 {
 	const struct seen_mount *best = NULL;
 
 	for (size_t i = 0; i < list->n; i++)
-		if (beneath(path, list->v[i].point) &&
+		if (path_below(path, list->v[i].point) &&
 		    (!best || strlen(list->v[i].point) >= strlen(best->point)))
 			best = &list->v[i];
 	return best;
@@ -92,7 +84,7 @@ static char *alias_path(const char *point, const char *rest)
 
 	if (!*rest)
 		return strdup(point);
-	return asprintf(&path, "%s%s", strcmp(point, "/") ? point : "", rest) < 0 ? NULL : path;
+	return asprintf(&path, "%s/%s", strcmp(point, "/") ? point : "", rest) < 0 ? NULL : path;
 }
 
 struct alias_of {
@@ -116,12 +108,12 @@ static void add_alias(const struct alias_of *of, char *alias)
 /* A mount of the same file system, in which the place lies at `inside`. */
 static void by_bind(const struct alias_of *of, const struct seen_mount *mount, const char *inside)
 {
-	const char *rest = beneath(inside, mount->root);
+	const char *rest = path_below(inside, mount->root);
 	auto_free char *alias = rest ? alias_path(mount->point, rest) : NULL;
 	struct stat st;
 
 	/* it shows a part of the place, and nothing else */
-	if (!rest && beneath(mount->root, inside))
+	if (!rest && path_below(mount->root, inside))
 		add_alias(of, strdup(mount->point));
 	if (rest && !alias)
 		of->rows->failed = true;
@@ -137,19 +129,19 @@ static void by_bind(const struct alias_of *of, const struct seen_mount *mount, c
  */
 static void by_layers(const struct alias_of *of, const struct seen_mount *mount, bool ours)
 {
-	const char *at = mount->layers, *below = beneath(of->path, mount->point);
+	const char *at = mount->layers, *below = path_below(of->path, mount->point);
 
 	while ((at = strpbrk(at, "=:"))) {
 		size_t n = strcspn(++at, ":,");
 		auto_free char *layer = strndup(at, n);
-		const char *rest = layer && *layer == '/' ? beneath(of->path, layer) : NULL;
+		const char *rest = layer && *layer == '/' ? path_below(of->path, layer) : NULL;
 
 		of->rows->failed |= !layer;
 		if (ours && below && layer && *layer == '/')
 			add_alias(of, alias_path(layer, below));
 		else if (rest)
 			add_alias(of, alias_path(mount->point, rest));
-		else if (layer && *layer == '/' && beneath(layer, of->path))
+		else if (layer && *layer == '/' && path_below(layer, of->path))
 			add_alias(of, strdup(mount->point));
 	}
 }
@@ -157,7 +149,7 @@ static void by_layers(const struct alias_of *of, const struct seen_mount *mount,
 static void aliases_of(struct alias_of *of)
 {
 	const struct seen_mount *own = mount_of(of->list, of->path);
-	const char *rest = own ? beneath(of->path, own->point) : NULL;
+	const char *rest = own ? path_below(of->path, own->point) : NULL;
 	auto_free char *inside = rest ? alias_path(own->root, rest) : NULL;
 
 	of->rows->failed |= rest && !inside;

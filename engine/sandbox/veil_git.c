@@ -22,9 +22,9 @@
 /* Does the path lie in the project, where alone tools write? */
 static bool git_inside(const char *project, const char *path)
 {
-	size_t n = strlen(project);
+	const char *below = path_below(path, project);
 
-	return !strncmp(path, project, n) && path[n] == '/';
+	return below && *below;
 }
 
 static bool git_is_dir(const char *path)

@@ -10,6 +10,7 @@
 #include "hash.h"
 #include "scope.h"
 #include "space/space.h"
+#include "str.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -113,9 +114,7 @@ static void make_own(const struct session_list *session)
 
 static bool veil_beneath(const char *path, const char *dir)
 {
-	size_t len = strlen(dir);
-
-	return path && !strncmp(path, dir, len) && (!path[len] || path[len] == '/');
+	return path && path_below(path, dir);
 }
 
 /*

@@ -171,10 +171,11 @@ const struct skill_file *skill_find(const struct skill *skill, const char *path)
 
 const struct skill_file *skill_below(const struct skill *skill, const char *dir)
 {
-	size_t len = strlen(dir);
+	for (size_t i = 0; i < skill->n; i++) {
+		const char *below = path_below(skill->v[i].path, dir);
 
-	for (size_t i = 0; i < skill->n; i++)
-		if (!len || (!strncmp(skill->v[i].path, dir, len) && skill->v[i].path[len] == '/'))
+		if (below && *below)
 			return &skill->v[i];
+	}
 	return NULL;
 }

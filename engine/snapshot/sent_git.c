@@ -28,12 +28,11 @@ struct sent_git_ask {
 static int note_mount(void *arg, const struct mountinfo *mount)
 {
 	struct sent_git_ask *ask = arg;
-	size_t len = strlen(ask->project);
+	const char *below = path_below(mount->point, ask->project);
 
-	if (ask->n < GIT_MOUNTS && mountinfo_is_fuse(mount) &&
-	    !strncmp(mount->point, ask->project, len) && mount->point[len] == '/')
-		snprintf(ask->excludes[ask->n++], sizeof(ask->excludes[0]), "--exclude=%.1000s/",
-			 mount->point + len);
+	if (ask->n < GIT_MOUNTS && mountinfo_is_fuse(mount) && below && *below)
+		snprintf(ask->excludes[ask->n++], sizeof(ask->excludes[0]), "--exclude=/%.1000s/",
+			 below);
 	return ask->n == GIT_MOUNTS;
 }
 

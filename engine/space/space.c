@@ -10,6 +10,7 @@
 #include "base/self.h"
 #include "memory.h"
 #include "scope.h"
+#include "str.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -282,9 +283,8 @@ bool spaces_nested(const struct spaces *spaces, const struct space *space)
 {
 	auto_free char *real = realpath(space->root, NULL);
 	auto_free char *project = realpath(spaces->v[0].root, NULL);
-	size_t n = project ? strlen(project) : 0;
 
-	return real && project && !strncmp(real, project, n) && (!real[n] || real[n] == '/');
+	return real && project && path_below(real, project);
 }
 
 /* ---- names ---- */

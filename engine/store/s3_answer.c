@@ -49,12 +49,9 @@ void s3_error_code(struct rye_span body, char ret[S3_CODE_MAX])
 /* The name of one of ours; NULL: another's. */
 static const char *own_name(const char *key, const char *prefix)
 {
-	size_t len = strlen(prefix);
+	const char *name = path_below(key, prefix);
 
-	if (len && (strncmp(key, prefix, len) != 0 || key[len] != '/'))
-		return NULL;
-	key += len ? len + 1 : 0;
-	return store_name_check(key, NULL) ? NULL : key;
+	return !name || store_name_check(name, NULL) ? NULL : name;
 }
 
 static int list_object(const json_t *node, const char *prefix, store_fn fn, void *arg)

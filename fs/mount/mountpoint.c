@@ -107,16 +107,6 @@ static int mountpoint_clean(const char *path, struct rye_err *err)
 	return 0;
 }
 
-/* Is path the directory or below it? */
-static bool lies_in(const char *path, const char *dir)
-{
-	size_t len = strlen(dir);
-
-	if (len == 1)
-		return true;
-	return strncmp(path, dir, len) == 0 && (path[len] == '/' || !path[len]);
-}
-
 /* With the command that makes what is missing. */
 static int fail_mountpoint(const char *path, int sys, struct rye_err *err)
 {
@@ -271,7 +261,7 @@ static int look_above(void *arg, const struct mountinfo *mount)
 	struct mount_above *above = arg;
 	size_t len = strlen(mount->point);
 
-	if (!lies_in(above->path, mount->point) || len < above->best)
+	if (!path_below(above->path, mount->point) || len < above->best)
 		return 0;
 	above->best = len;
 	above->ours = mountinfo_is_ours(mount);
@@ -299,7 +289,7 @@ static int source_is_mount(const struct options *opt, struct rye_err *err)
 	if (!above.ours)
 		return 0;
 	point = realpath(opt->mountpoint, NULL);
-	if (point && lies_in(above.source, point))
+	if (point && path_below(above.source, point))
 		buf_adds(&mend, "ryefs umount "), buf_shell(&mend, above.point);
 	else
 		mend_mount(&mend, above.source, opt->mountpoint);
@@ -332,7 +322,7 @@ static bool is_elsewhere(const char *source)
 {
 	auto_free char *here = getcwd(NULL, 0);
 
-	return here && !lies_in(here, source);
+	return here && !path_below(here, source);
 }
 
 static int mountpoint_check(const struct options *opt, struct rye_err *err)
@@ -344,13 +334,13 @@ static int mountpoint_check(const struct options *opt, struct rye_err *err)
 		return fail_mountpoint(opt->mountpoint, errno, err);
 	if (!S_ISDIR(st.st_mode))
 		return fail_inside(opt, "not a directory", err);
-	if (lies_in(opt->source, opt->mountpoint))
+	if (path_below(opt->source, opt->mountpoint))
 		return fail_inside(opt, "it would hide the project; wanted a directory in it", err);
 	if (system_needs(opt->mountpoint))
 		return fail_inside(opt, "it would hide what the whole system needs", err);
 	if (asprintf(&items, "%s/.ai", opt->source) < 0)
 		return rye_fail(err, RYE_IO, "out of memory");
-	if (lies_in(opt->mountpoint, items))
+	if (path_below(opt->mountpoint, items))
 		return fail_inside(opt, "it lies in the .ai that it would show", err);
 	if (mountpoint_swapped(opt, err))
 		return -(int)err->code;

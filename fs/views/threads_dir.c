@@ -14,12 +14,12 @@
 #include "core/reply.h"
 #include "hash.h"
 #include "scope.h"
+#include "str.h"
 #include "talk/talk.h"
 #include "views/views_inner.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 /* A node's key here: path_len is the length of the thread's id, text has what is below it too. */
 struct threads_at {
@@ -332,15 +332,11 @@ struct collect {
 static int add_component(void *arg, const char *id)
 {
 	struct collect *collect = arg;
-	size_t n = strlen(collect->path);
+	const char *rest = path_below(id, collect->path);
 	char part[256];
-	const char *rest = id;
 
-	if (n) {
-		if (strncmp(id, collect->path, n) || id[n] != '/')
-			return 0;
-		rest = id + n + 1;
-	}
+	if (!rest || !*rest)
+		return 0;
 	snprintf(part, sizeof(part), "%.*s", (int)strcspn(rest, "/"), rest);
 	listing_add(collect->listing, part, S_IFDIR, 0);
 	return 0;

@@ -203,6 +203,32 @@ static void one_names(void **state)
 	assert_string_equal(name, "a:b:%25%3A");
 }
 
+static void below(const char *path, const char *dir, const char *want)
+{
+	const char *found = path_below(path, dir);
+
+	if (want)
+		assert_string_equal(found, want);
+	else
+		assert_null(found);
+}
+
+static void paths_below(void **state)
+{
+	(void)state;
+	below("/p/a/b", "/p", "a/b");
+	below("/p", "/p", "");
+	below("/p/a", "/p/", "a");
+	below("/pa", "/p", NULL);
+	below("/", "/p", NULL);
+	below("/p/a", "/p/a/b", NULL);
+	/* the root of all, and the beginning of what is relative */
+	below("/p/a", "/", "p/a");
+	below("/", "/", "");
+	below("tools/a", "", "tools/a");
+	below("tools/a", "tools", "a");
+}
+
 static void stamps(void **state)
 {
 	struct timespec at;
@@ -229,6 +255,7 @@ int main(void)
 		cmocka_unit_test(hex),		 cmocka_unit_test(base64url),
 		cmocka_unit_test(hostile_globs), cmocka_unit_test(dups),
 		cmocka_unit_test(one_names),	 cmocka_unit_test(stamps),
+		cmocka_unit_test(paths_below),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,12 +16,12 @@
 static json_t *sarif_place(const char *project, const char *path)
 {
 	auto_buf struct rye_buf uri = RYE_BUF_INIT;
-	size_t n = strlen(project);
-	bool inside = !strncmp(path, project, n) && path[n] == '/';
+	const char *below = path_below(path, project);
+	bool inside = below && *below;
 
 	if (!inside)
 		buf_adds(&uri, "file://");
-	buf_percent(&uri, span_of(inside ? path + n + 1 : path), true);
+	buf_percent(&uri, span_of(inside ? below : path), true);
 	buf_adds(&uri, "");
 	return inside ? json_pack("{s:{s:{s:s, s:s}}}", "physicalLocation", "artifactLocation",
 				  "uri", uri.data, "uriBaseId", "%SRCROOT%") :

@@ -46,13 +46,6 @@ struct link_search {
 	size_t n, inside;
 };
 
-static bool lies_inside(const char *project, const char *mount)
-{
-	size_t n = strlen(project);
-
-	return strncmp(mount, project, n) == 0 && (!mount[n] || mount[n] == '/');
-}
-
 /* A sandbox that binds the work tree with a dead mount in it does not start: such a one is not meant. */
 static int link_on_mount(void *arg, const char *path)
 {
@@ -61,7 +54,7 @@ static int link_on_mount(void *arg, const char *path)
 
 	if (!mounts_holds(path, &source, &below) || strcmp(source, search->project) != 0)
 		return 0;
-	if (lies_inside(search->project, path)) {
+	if (path_below(path, search->project)) {
 		search->inside++;
 		return 0;
 	}
@@ -115,7 +108,7 @@ static char *find_mount(struct cli *cli, const char *project, int *ret_status)
 
 static int check_outside(struct cli *cli, const char *project, const char *mount)
 {
-	return lies_inside(project, mount) ? fail_none(cli, project, mount) : CLI_OK;
+	return path_below(mount, project) ? fail_none(cli, project, mount) : CLI_OK;
 }
 
 /* ---- the links ---- */
