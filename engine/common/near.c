@@ -54,7 +54,7 @@ void near_offer(struct near_word *near, const char *known, const char *meant)
 	size_t n = strlen(near->word);
 
 	/* two letters begin many a word */
-	if (n > 1 && !strncmp(known, near->word, n))
+	if (!near->whole && n > 1 && !strncmp(known, near->word, n))
 		d = near_least(d, n > 2 ? 1 : 2);
 	if (d >= near->nearest)
 		return;

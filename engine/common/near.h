@@ -3,6 +3,7 @@
 #ifndef RYE_COMMON_NEAR_H
 #define RYE_COMMON_NEAR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define NEAR_MAX 120 /* longer words are like none */
@@ -18,6 +19,7 @@ struct near_word {
 	const char *word;
 	int nearest; /* only less than this is like it; near_limit at first */
 	const char *best; /* what the nearest one means; NULL: none is like it */
+	bool whole; /* a word that is cut short is like none: "java" is no javascript; false at first */
 };
 void near_start(struct near_word *near, const char *word);
 /* A word that is cut short ("exec") is as near as one with a wrong letter. */

@@ -6,6 +6,7 @@
  */
 #include "plan/plan_inner.h"
 
+#include "base/formats.h"
 #include "memory.h"
 #include "scope.h"
 #include "space/space.h"
@@ -48,26 +49,36 @@ static bool is_net(const char *entry)
 	return !strcmp(entry, "net") || !strncmp(entry, "net.", 4) || !strcmp(entry, "*");
 }
 
-/* What the engine keeps for its person, and tools cannot reach otherwise. */
-static bool is_managing(const char *entry)
-{
-	static const char *const names[] = { "keys.manage", "secrets.manage", "threads.manage" };
+/* What capabilities open: what lies in the project and is the person's own, what the engine keeps there, and what
+ * it keeps for its person, which tools cannot reach otherwise. */
+enum {
+	OPENS_GIT = SHOW_GIT,
+	OPENS_ENV = SHOW_ENV,
+	OPENS_STATE = SHOW_STATE,
+	OPENS_WRITE = 1 << 8,
+	OPENS_KEYS = 1 << 9
+};
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strcmp(entry, names[i]))
-			return true;
-	return false;
-}
+static const struct capability {
+	const char *name;
+	int opens;
+} capabilities[] = {
+#define CAPABILITY_ROW(name, opens) { name, opens },
+	CAPABILITIES(CAPABILITY_ROW)
+};
 
-/* What lies in the project and is the person's own, and what the engine keeps there. */
-static unsigned char shown_by(const char *entry)
+static int opened_by(const char *entry)
 {
-	return (unsigned char)((entry_covers(entry, "git.config") ? SHOW_GIT : 0) |
-			       (entry_covers(entry, "env.read") ? SHOW_ENV : 0) |
-			       (entry_covers(entry, "threads.read") ||
-						!strcmp(entry, "threads.manage") ?
-					SHOW_STATE :
-					0));
+	int opens = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(capabilities); i++) {
+		const struct capability *one = &capabilities[i];
+
+		if (one->opens & OPENS_KEYS ? !strcmp(entry, one->name) :
+					      entry_covers(entry, one->name))
+			opens |= one->opens;
+	}
+	return opens;
 }
 
 void confine_within(struct confine *confine, const struct confine *limit)
@@ -88,11 +99,14 @@ struct confine plan_confine(const struct tool_meta *meta, const struct rye_optio
 	size_t i;
 
 	json_array_foreach(meta->requires_list, i, element) {
-		confine.shown |= shown_by(json_string_value(element));
-		confine.net |= is_net(json_string_value(element));
-		confine.write |= entry_covers(json_string_value(element), "fs.write");
-		confine.calls |= !strncmp(json_string_value(element), "rye.", 4);
-		confine.keys |= is_managing(json_string_value(element));
+		const char *entry = json_string_value(element);
+		int opens = opened_by(entry);
+
+		confine.shown |= (unsigned char)(opens & SHOW_ALL);
+		confine.net |= is_net(entry);
+		confine.write |= (opens & OPENS_WRITE) != 0;
+		confine.calls |= !strncmp(entry, "rye.", 4);
+		confine.keys |= (opens & OPENS_KEYS) != 0;
 	}
 	return confine;
 }

@@ -6,6 +6,7 @@
  */
 #include "sign/sign_inner.h"
 
+#include "base/formats.h"
 #include "base/id.h"
 #include "bounds.h"
 #include "near.h"
@@ -21,25 +22,20 @@
 /* Configuration may nest; the walk calls itself. */
 #define DEPTH_MAX 32
 
-/* The known word (a member's name) that is meant; NULL: it is one, or like none. Not one that is cut short:
- * "java" is no javascript. */
+/* The known word (a member's name) that is meant; NULL: it is one, or like none. */
 static const char *signnear_meant(const char *word, const json_t *known)
 {
-	int nearest = near_limit(word);
-	const char *best = NULL, *name;
+	struct near_word near;
+	const char *name;
 	json_t *value;
 
 	if (json_object_get(known, word) || strlen(word) < 3)
 		return NULL;
-	json_object_foreach((json_t *)known, name, value) {
-		int d = near_distance(word, name);
-
-		if (d >= nearest)
-			continue;
-		nearest = d;
-		best = name;
-	}
-	return best;
+	near_start(&near, word);
+	near.whole = true;
+	json_object_foreach((json_t *)known, name, value)
+		near_offer(&near, name, name);
+	return near.best;
 }
 
 static json_t *signnear_words(const char *const *words, size_t n)
@@ -55,10 +51,8 @@ static json_t *signnear_words(const char *const *words, size_t n)
 
 static void signnear_type(const struct meant *m)
 {
-	static const char *const types[] = { "bash",	"graph",   "http",	 "javascript",
-					     "library", "mcp",	   "mcp_server", "primitive",
-					     "python",	"runtime", "script",	 "typescript",
-					     "config",	"parser",  "provider",	 "extractor" };
+#define TYPE_NAME(name, trait) name,
+	static const char *const types[] = { TOOL_TYPES(TYPE_NAME) };
 	auto_json json_t *known = signnear_words(types, ARRAY_SIZE(types));
 	const char *type = json_string_value(parsed_get(m->item, "tool_type"));
 	const char *meant = type ? signnear_meant(type, known) : NULL;

@@ -6,6 +6,7 @@
 #include "sign/sign.h"
 #include "sign/sign_inner.h"
 
+#include "base/formats.h"
 #include "item/item.h"
 #include "near.h"
 #include "schema/schema.h"
@@ -15,27 +16,22 @@
 
 #include <ctype.h>
 
-/* Types that other tools run through, or that do not run at all. */
-static const char *const without_executor[] = { "primitive", "runtime", "library", "mcp_server" };
-/* Types that other software's bundles use for what other tools read: configuration, mostly. */
-static const char *const read_by_others[] = { "config",	   "config-schema", "configuration",
-					      "extractor", "http",	    "parser",
-					      "provider",  "sink" };
+enum tool_trait { RUN, ALONE, FOREIGN };
 
-static bool needs_no_executor(const char *tool_type)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(without_executor); i++)
-		if (!strcmp(tool_type, without_executor[i]))
-			return true;
-	return false;
-}
+static const struct tool_type {
+	const char *name;
+	enum tool_trait trait;
+} types[] = {
+#define TYPE_ROW(name, trait) { name, trait },
+	TOOL_TYPES(TYPE_ROW)
+};
 
-static bool is_read_by_others(const char *tool_type)
+static bool is_of_trait(const char *tool_type, enum tool_trait trait)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(read_by_others); i++)
-		if (!strcmp(tool_type, read_by_others[i]))
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (types[i].trait == trait && !strcmp(tool_type, types[i].name))
 			return true;
-	return str_ends(tool_type, "_provider");
+	return trait == FOREIGN && str_ends(tool_type, "_provider");
 }
 
 /* A Python file without an execute() of its own is there to be imported. */
@@ -58,8 +54,8 @@ static void check_executor(const struct parsed_item *item, struct sign_report *r
 	const json_t *executor = parsed_get(item, "executor_id");
 	const char *told = json_string_value(parsed_get(item, "tool_type"));
 	const char *type = told ? told : "";
-	bool exempt = needs_no_executor(type);
-	json_t *faults = faults_of(report, is_read_by_others(type) || is_module(item, type));
+	bool exempt = is_of_trait(type, ALONE);
+	json_t *faults = faults_of(report, is_of_trait(type, FOREIGN) || is_module(item, type));
 
 	if (executor && !json_is_null(executor) && !json_is_string(executor))
 		sign_tell(report->issues, "Field 'executor_id' must be a string, got %s",
@@ -143,10 +139,8 @@ static bool is_capability(const char *text)
 /* Those that something here looks at; other software's may be any. */
 static const char *known_capability(const char *text)
 {
-	static const char *const names[] = { "fs.read",	     "fs.write",       "net.http",
-					     "git.config",   "env.read",       "threads.read",
-					     "keys.manage",  "secrets.manage", "threads.manage",
-					     "shell.execute" };
+#define CAPABILITY_NAME(name, opens) name,
+	static const char *const names[] = { CAPABILITIES(CAPABILITY_NAME) };
 	struct near_word near;
 
 	if (!strncmp(text, "net.", strlen("net.")))
@@ -277,14 +271,13 @@ void sign_check_tool(const struct parsed_item *item, struct sign_report *report)
 /* What runs nothing of its own may leave its executor out; a dotted name is is_capability's. */
 json_t *sign_tool_schema(void)
 {
-	json_t *types = json_array();
+	json_t *names = json_array();
 	auto_free char *exempt = NULL;
 
-	for (size_t i = 0; i < ARRAY_SIZE(without_executor); i++)
-		json_array_append_new(types, json_string(without_executor[i]));
-	for (size_t i = 0; i < ARRAY_SIZE(read_by_others); i++)
-		json_array_append_new(types, json_string(read_by_others[i]));
-	exempt = schema_text(types);
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (types[i].trait != RUN)
+			json_array_append_new(names, json_string(types[i].name));
+	exempt = schema_text(names);
 	return schema_of(
 		"{'properties': {"
 		"  'tool_id': {'type': 'string', 'description': 'The file\\u0027s name.'},"

@@ -53,9 +53,24 @@ static void the_nearest_of_several(void **state)
 	assert_string_equal(nearest(""), "none");
 }
 
+static void a_whole_word_is_none_that_was_cut(void **state)
+{
+	struct near_word near;
+
+	(void)state;
+	near_start(&near, "java");
+	near_offer(&near, "javascript", "javascript");
+	assert_non_null(near.best);
+	near_start(&near, "java");
+	near.whole = true;
+	near_offer(&near, "javascript", "javascript");
+	assert_null(near.best);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_whole_word_is_none_that_was_cut),
 		cmocka_unit_test(the_nearest_of_several),
 		cmocka_unit_test(distances),
 		cmocka_unit_test(short_words_are_sooner_others),

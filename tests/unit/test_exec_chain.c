@@ -701,6 +701,43 @@ static void pairs_are_checked(void **state)
 		   "not give; 't/rt' wants 't/a' from version 2.0.0 on, it is 1.0.0\"}");
 }
 
+/* What requires: [entry] opens, a letter each. */
+static void opens(const char *entry, const char *want)
+{
+	auto_json json_t *list = json_pack("[s]", entry);
+	const struct tool_meta meta = { .requires_list = list };
+	const struct confine confine = plan_confine(&meta, &(struct rye_options){ .scan = false });
+	char found[8];
+
+	snprintf(found, sizeof(found), "%s%s%s%s%s%s%s", confine.net ? "n" : "",
+		 confine.write ? "w" : "", confine.shown & SHOW_GIT ? "g" : "",
+		 confine.shown & SHOW_ENV ? "e" : "", confine.shown & SHOW_STATE ? "s" : "",
+		 confine.calls ? "c" : "", confine.keys ? "k" : "");
+	assert_string_equal(found, want);
+}
+
+static void what_requires_opens(void **state)
+{
+	(void)state;
+	opens("fs.read", "");
+	opens("fs.write", "w");
+	opens("fs.*", "w");
+	opens("net.http", "n");
+	opens("net.anything", "n");
+	opens("git.config", "g");
+	opens("env.read", "e");
+	opens("threads.read", "s");
+	opens("rye.execute.tool.*", "c");
+	opens("shell.execute", "");
+	opens("keys.manage", "k");
+	opens("secrets.manage", "k");
+	opens("threads.manage", "sk");
+	/* what is kept for a person is meant by its whole name alone */
+	opens("*.manage", "");
+	opens("threads.*", "s");
+	opens("*", "nwges");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -741,6 +778,7 @@ int main(void)
 		cmocka_unit_test(spaces_go_downwards),
 		cmocka_unit_test(versions),
 		exec_test(pairs_are_checked),
+		cmocka_unit_test(what_requires_opens),
 	};
 
 	/* for case 74; the engine looks at its environment when it is opened */
