@@ -34,15 +34,15 @@ int door_workers(const struct node_dir *node);
 char *node_default_path(void);
 /* Makes it, its keys and its card; what is there stays. *ret_new: it was not there. */
 int node_init(const char *path, char ret_fp[KEY_FP], bool *ret_new, struct rye_err *err);
-/* Is `set` (below) good? What is wrong with it makes no node. path: absolute. */
+/* set: {name: text} of board, store, labels, uids and the ages. Is it good? A board or store that cannot be opened is not;
+ * what is wrong makes no node. path: absolute. */
 int node_settings_check(const char *path, const json_t *set, struct rye_err *err);
 /*
  * Of a new node of root's: accounts for its runs that no system hands out (systemd: "unused"). NULL: they would be of no
  * use there. A word that lasts.
  */
 const char *node_uids_default(const char *path);
-/* set: {name: text} of board, store, labels, uids and the ages; the rest stays. A board or store that cannot be
- * opened is refused. */
+/* Of a set that is good; the rest stays. */
 int node_settings_write(const struct node_dir *node, const json_t *set, struct rye_err *err);
 struct board;
 /* Where its orders wait. */

@@ -297,8 +297,6 @@ int node_settings_write(const struct node_dir *node, const json_t *set, struct r
 		if (!r)
 			r = settings_set(doc, name, json_string_value(value), err);
 	}
-	if (!r)
-		r = settings_try(doc, err);
 	if (r)
 		return r;
 	mapping_toml(&toml, doc);
