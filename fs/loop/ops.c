@@ -20,26 +20,19 @@ static void ops_count(fuse_req_t req, enum stat_op op)
 	stats_count(&front_of(req)->stats, op);
 }
 
-/* Counts it, and has it done. */
-static void ops_begin(enum stat_op op, struct work *work)
-{
-	ops_count(work->req, op);
-	work_begin(work);
-}
-
-/* As ops_begin, of a directory of which the kernel will remember something. */
-static void ops_begin_look(enum stat_op op, struct work *work)
+/* Something of that directory will be remembered by the kernel. */
+static void ops_look(const struct work *work)
 {
 	const struct node *dir = work->node;
 
 	if (dir->sort == TREE_MERGED || dir->sort == TREE_SEARCH || dir->sort == TREE_RESULTS)
 		atomic_fetch_add(&front_of(work->req)->looks, 1);
-	ops_begin(op, work);
 }
 
-/* What the kernel asks of the node with that number. */
-static struct work work_of(fuse_req_t req, enum work_type type, fuse_ino_t ino)
+/* What the kernel asks of the node with that number, counted. */
+static struct work work_of(fuse_req_t req, enum stat_op op, enum work_type type, fuse_ino_t ino)
 {
+	ops_count(req, op);
 	return (struct work){ .req = req, .type = type, .node = front_node(front_of(req), ino) };
 }
 
@@ -72,10 +65,11 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct work work = work_of(req, WORK_LOOKUP, parent);
+	struct work work = work_of(req, STAT_LOOKUP, WORK_LOOKUP, parent);
 
 	work.name = name;
-	ops_begin_look(STAT_LOOKUP, &work);
+	ops_look(&work);
+	work_begin(&work);
 }
 
 static void forget_one(struct front *front, fuse_ino_t ino, uint64_t n)
@@ -100,36 +94,36 @@ static void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_dat
 
 static void op_readlink(fuse_req_t req, fuse_ino_t ino)
 {
-	struct work work = work_of(req, WORK_READLINK, ino);
+	struct work work = work_of(req, STAT_READLINK, WORK_READLINK, ino);
 
-	ops_begin(STAT_READLINK, &work);
+	work_begin(&work);
 }
 
 /* ---- attributes ---- */
 
 static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct work work = work_of(req, WORK_GETATTR, ino);
+	struct work work = work_of(req, STAT_GETATTR, WORK_GETATTR, ino);
 
 	work.flag = fi != NULL;
-	ops_begin(STAT_GETATTR, &work);
+	work_begin(&work);
 }
 
 static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *want, int which,
 		       struct fuse_file_info *fi)
 {
-	struct work work = work_of(req, WORK_SETATTR, ino);
+	struct work work = work_of(req, STAT_SETATTR, WORK_SETATTR, ino);
 
 	work.st = *want;
 	work.flags = (unsigned)which;
-	ops_begin(STAT_SETATTR, &work);
+	work_begin(&work);
 }
 
 static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
-	struct work work = work_of(req, WORK_STATFS, ino);
+	struct work work = work_of(req, STAT_OTHER, WORK_STATFS, ino);
 
-	ops_begin(STAT_OTHER, &work);
+	work_begin(&work);
 }
 
 /* ---- the handles that are not there ---- */
@@ -172,121 +166,123 @@ static void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 static void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		    struct fuse_file_info *fi)
 {
-	struct work work = work_of(req, WORK_READ, ino);
+	struct work work = work_of(req, STAT_READ, WORK_READ, ino);
 
 	work.size = size;
 	work.off = off;
-	ops_begin(STAT_READ, &work);
+	work_begin(&work);
 }
 
 static void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t off,
 		     struct fuse_file_info *fi)
 {
-	struct work work = work_of(req, WORK_WRITE, ino);
+	struct work work = work_of(req, STAT_WRITE, WORK_WRITE, ino);
 
 	work.bytes = (struct rye_span){ bytes, size };
 	work.off = off;
 	work.fi = *fi;
-	ops_begin(STAT_WRITE, &work);
+	work_begin(&work);
 }
 
 static void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		       struct fuse_file_info *fi)
 {
-	struct work work = work_of(req, WORK_READDIR, ino);
+	struct work work = work_of(req, STAT_READDIR, WORK_READDIR, ino);
 
 	work.size = size;
 	work.off = off;
-	ops_begin_look(STAT_READDIR, &work);
+	ops_look(&work);
+	work_begin(&work);
 }
 
 static void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 			   struct fuse_file_info *fi)
 {
-	struct work work = work_of(req, WORK_READDIR, ino);
+	struct work work = work_of(req, STAT_READDIRPLUS, WORK_READDIR, ino);
 
 	work.size = size;
 	work.off = off;
 	work.flag = true;
-	ops_begin_look(STAT_READDIRPLUS, &work);
+	ops_look(&work);
+	work_begin(&work);
 }
 
 static void op_fsync(fuse_req_t req, fuse_ino_t ino, int data_only, struct fuse_file_info *fi)
 {
-	struct work work = work_of(req, WORK_FSYNC, ino);
+	struct work work = work_of(req, STAT_OTHER, WORK_FSYNC, ino);
 
 	work.flag = data_only;
-	ops_begin(STAT_OTHER, &work);
+	work_begin(&work);
 }
 
 static void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
 		     struct fuse_file_info *fi)
 {
-	struct work work = work_of(req, WORK_LSEEK, ino);
+	struct work work = work_of(req, STAT_OTHER, WORK_LSEEK, ino);
 
 	work.off = off;
 	work.flags = (unsigned)whence;
-	ops_begin(STAT_OTHER, &work);
+	work_begin(&work);
 }
 
 /* ---- changes ---- */
 
 static void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
 {
-	struct work work = work_of(req, WORK_MAKE, parent);
+	struct work work = work_of(req, STAT_MAKE, WORK_MAKE, parent);
 
 	work.name = name;
 	work.st.st_mode = mode;
 	work.st.st_rdev = rdev;
-	ops_begin(STAT_MAKE, &work);
+	work_begin(&work);
 }
 
 static void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
-	struct work work = work_of(req, WORK_MAKE, parent);
+	struct work work = work_of(req, STAT_MAKE, WORK_MAKE, parent);
 
 	work.name = name;
 	work.st.st_mode = (mode & 07777) | S_IFDIR;
-	ops_begin(STAT_MAKE, &work);
+	work_begin(&work);
 }
 
 static void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
 {
-	struct work work = work_of(req, WORK_MAKE, parent);
+	struct work work = work_of(req, STAT_MAKE, WORK_MAKE, parent);
 
 	work.name = name;
 	work.new_name = target;
 	work.st.st_mode = S_IFLNK | 0777;
-	ops_begin(STAT_MAKE, &work);
+	work_begin(&work);
 }
 
 static void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 		      struct fuse_file_info *fi)
 {
-	struct work work = work_of(req, WORK_CREATE, parent);
+	struct work work = work_of(req, STAT_CREATE, WORK_CREATE, parent);
 
 	work.name = name;
 	work.st.st_mode = (mode & 07777) | S_IFREG;
 	work.fi = *fi;
-	ops_begin(STAT_CREATE, &work);
+	work_begin(&work);
 }
 
 static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
 {
-	struct work work = work_of(req, WORK_LINK, parent);
+	struct work work = work_of(req, STAT_MAKE, WORK_LINK, parent);
 
 	work.other = front_node(front_of(req), ino);
 	work.name = name;
-	ops_begin(STAT_MAKE, &work);
+	work_begin(&work);
 }
 
 static void take_away(fuse_req_t req, fuse_ino_t parent, const char *name, bool is_dir)
 {
-	struct work work = work_of(req, WORK_REMOVE, parent);
+	struct work work = work_of(req, STAT_REMOVE, WORK_REMOVE, parent);
 
 	work.name = name;
 	work.flag = is_dir;
-	ops_begin(STAT_REMOVE, &work);
+	work_begin(&work);
 }
 
 static void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -302,45 +298,44 @@ static void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
 		      const char *new_name, unsigned flags)
 {
-	struct work work = work_of(req, WORK_RENAME, parent);
+	struct work work = work_of(req, STAT_RENAME, WORK_RENAME, parent);
 
 	work.other = front_node(front_of(req), new_parent);
 	work.name = name;
 	work.new_name = new_name;
 	work.flags = flags;
-	ops_begin(STAT_RENAME, &work);
+	work_begin(&work);
 }
 
 static void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off, off_t len,
 			 struct fuse_file_info *fi)
 {
-	struct work work = work_of(req, WORK_FALLOCATE, ino);
+	struct work work = work_of(req, STAT_OTHER, WORK_FALLOCATE, ino);
 
 	work.flags = (unsigned)mode;
 	work.off = off;
 	work.size = (size_t)len;
-	ops_begin(STAT_OTHER, &work);
+	work_begin(&work);
 }
 
 static void op_copy(fuse_req_t req, fuse_ino_t from, off_t from_off, struct fuse_file_info *fi,
 		    fuse_ino_t to, off_t to_off, struct fuse_file_info *fi_to, size_t len,
 		    int flags)
 {
-	struct work work = work_of(req, WORK_COPY, to);
+	struct work work = work_of(req, STAT_OTHER, WORK_COPY, to);
 
 	work.other = front_node(front_of(req), from);
 	work.from_off = from_off;
 	work.off = to_off;
 	work.size = len;
 	work.flags = (unsigned)flags;
-	ops_begin(STAT_OTHER, &work);
+	work_begin(&work);
 }
 
 /* ---- extended attributes: ENOSYS unless asked for, a write would cost two requests ---- */
 
 static void ops_xattr(struct work *work)
 {
-	ops_count(work->req, STAT_XATTR);
 	if (front_of(work->req)->opt->xattr)
 		work_begin(work);
 	else
@@ -349,7 +344,7 @@ static void ops_xattr(struct work *work)
 
 static void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 {
-	struct work work = work_of(req, WORK_GETXATTR, ino);
+	struct work work = work_of(req, STAT_XATTR, WORK_GETXATTR, ino);
 
 	work.name = name;
 	work.size = size;
@@ -358,7 +353,7 @@ static void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t
 
 static void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 {
-	struct work work = work_of(req, WORK_LISTXATTR, ino);
+	struct work work = work_of(req, STAT_XATTR, WORK_LISTXATTR, ino);
 
 	work.size = size;
 	ops_xattr(&work);
@@ -367,7 +362,7 @@ static void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 static void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value,
 			size_t size, int flags)
 {
-	struct work work = work_of(req, WORK_SETXATTR, ino);
+	struct work work = work_of(req, STAT_XATTR, WORK_SETXATTR, ino);
 
 	work.name = name;
 	work.bytes = (struct rye_span){ value, size };
@@ -377,7 +372,7 @@ static void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const 
 
 static void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 {
-	struct work work = work_of(req, WORK_REMOVEXATTR, ino);
+	struct work work = work_of(req, STAT_XATTR, WORK_REMOVEXATTR, ino);
 
 	work.name = name;
 	ops_xattr(&work);
