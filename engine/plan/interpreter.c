@@ -78,18 +78,10 @@ static bool interpreter_ask(const struct plan_base *base, char *const *argv, str
 	}
 	start.box = box;
 	start.envp = base->allowed.v;
-	start.in = pipes.in[0];
-	start.out = pipes.out[1];
-	start.err = pipes.err[1];
-	if (spawn(&start, &how.child, NULL)) {
-		pipes_close(&pipes);
+	if (pipes_spawn(&pipes, &start, &how, NULL)) {
 		box_give(base->boxes, box, false);
 		return false;
 	}
-	pipes_close_child(&pipes);
-	how.group = how.child.pid;
-	how.out = pipes.out[0];
-	how.err = pipes.err[0];
 	how.cap = 4096;
 	capture(&how, &got);
 	ok = got.ended.code == 0 && !got.timed_out;

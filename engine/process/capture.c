@@ -74,6 +74,27 @@ int pipes_open(struct pipes *pipes, bool input, struct rye_err *err)
 	return rye_fail_sys(err, r, "cannot make a pipe");
 }
 
+int pipes_spawn(struct pipes *pipes, struct spawn_ask *ask, struct capture_ask *how,
+		struct rye_err *err)
+{
+	int r;
+
+	ask->in = pipes->in[0];
+	ask->out = pipes->out[1];
+	ask->err = pipes->err[1];
+	r = spawn(ask, &how->child, err);
+	if (r) {
+		pipes_close(pipes);
+		return r;
+	}
+	pipes_close_child(pipes);
+	how->group = how->child.pid;
+	how->in = pipes->in[1];
+	how->out = pipes->out[0];
+	how->err = pipes->err[0];
+	return 0;
+}
+
 static void capture_shut(int *fd)
 {
 	if (*fd >= 0)

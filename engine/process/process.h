@@ -154,6 +154,10 @@ int pipes_open(struct pipes *pipes, bool input, struct rye_err *err);
 void pipes_close_child(struct pipes *pipes); /* the three ends the child has */
 void pipes_close(struct pipes *pipes);
 
+/* Starts what gets the child's ends; ours and the child itself go to *how. Closed and not started otherwise. */
+int pipes_spawn(struct pipes *pipes, struct spawn_ask *ask, struct capture_ask *how,
+		struct rye_err *err);
+
 /* A sealed file without a name (memfd) that holds this text; -errno. */
 int sealed_open(const struct rye_blob *text);
 

@@ -166,7 +166,6 @@ static int new_process(struct start *start, struct rye_err *err)
 {
 	const struct plan *plan = start->plan;
 	const struct program *program = program_of(plan);
-	struct capture_ask *how = &start->how;
 	auto_close int source = -1;
 	struct spawn_ask ask = { .path = program->path, .argv = program->argv, .cwd = plan->cwd };
 	struct pipes pipes;
@@ -182,25 +181,14 @@ static int new_process(struct start *start, struct rye_err *err)
 	if (!r && !start_surround(start, start->box->tmpdir))
 		r = rye_fail_sys(err, ENOMEM, "environment");
 	ask.envp = start->env.v;
-	ask.in = pipes.in[0];
-	ask.out = pipes.out[1];
-	ask.err = pipes.err[1];
 	ask.extra = source;
 	ask.extra_at = program->source_at;
 	ask.box = start->box;
 	ask.session = &start->run->living->session;
 	if (!r)
-		r = spawn(&ask, &how->child, err);
-	if (r) {
-		pipes_close(&pipes);
-		return r;
-	}
-	pipes_close_child(&pipes);
-	how->group = how->child.pid;
-	how->in = pipes.in[1];
-	how->out = pipes.out[0];
-	how->err = pipes.err[0];
-	return 0;
+		return pipes_spawn(&pipes, &ask, &start->how, err);
+	pipes_close(&pipes);
+	return r;
 }
 
 static enum start_verdict new_begin(struct start *start, struct rye_err *err)

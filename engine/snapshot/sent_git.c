@@ -53,19 +53,8 @@ static bool git_run(const char *path, char *const argv[], const char *cwd, struc
 	struct captured got;
 	bool ok;
 
-	if (pipes_open(&pipes, false, NULL))
+	if (pipes_open(&pipes, false, NULL) || pipes_spawn(&pipes, &start, &how, NULL))
 		return false;
-	start.in = pipes.in[0];
-	start.out = pipes.out[1];
-	start.err = pipes.err[1];
-	if (spawn(&start, &how.child, NULL)) {
-		pipes_close(&pipes);
-		return false;
-	}
-	pipes_close_child(&pipes);
-	how.group = how.child.pid;
-	how.out = pipes.out[0];
-	how.err = pipes.err[0];
 	capture(&how, &got);
 	ok = !got.ended.code && !got.timed_out && got.out_bytes == got.out.len;
 	if (ok)
