@@ -54,22 +54,17 @@ static json_t *thread_json_make(const struct record *record, const struct thread
 	return doc;
 }
 
-int thread_json_write(const struct record *record, struct thread_json *what, struct rye_err *err)
+/* Signs it; of what was made since then nothing may lack for want of memory. */
+static int thread_json_keep(const struct record *record, json_t *doc, unsigned long since,
+			    struct rye_err *err)
 {
-	unsigned long since = memory_failures();
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
-	auto_json json_t *plain = NULL, *doc = NULL;
-	char now[40], stamp[24];
+	char stamp[24];
 	int r;
 
-	record_stamp(record, now);
-	clock_stamp((time_t)(record_now(record) / 1000000), stamp);
-	if (!*what->created_at)
-		memcpy(what->created_at, now, sizeof(now));
-	plain = thread_json_make(record, what, now);
-	doc = record_redact(record, plain);
 	if (memory_check(since, err))
 		return -(int)RYE_IO;
+	clock_stamp((time_t)(record_now(record) / 1000000), stamp);
 	r = signdoc_sign(record->key, doc, stamp, err);
 	if (r)
 		return r;
@@ -79,27 +74,32 @@ int thread_json_write(const struct record *record, struct thread_json *what, str
 	return record_put(record->dir, THREAD_JSON, (struct rye_span){ text.data, text.len }, err);
 }
 
+int thread_json_write(const struct record *record, struct thread_json *what, struct rye_err *err)
+{
+	unsigned long since = memory_failures();
+	auto_json json_t *plain = NULL, *doc = NULL;
+	char now[40];
+
+	record_stamp(record, now);
+	if (!*what->created_at)
+		memcpy(what->created_at, now, sizeof(now));
+	plain = thread_json_make(record, what, now);
+	doc = record_redact(record, plain);
+	return thread_json_keep(record, doc, since, err);
+}
+
 int thread_json_again(const struct record *record, const json_t *old, const char *status,
 		      struct rye_err *err)
 {
 	unsigned long since = memory_failures();
-	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	auto_json json_t *doc = json_copy((json_t *)old);
-	char now[40], stamp[24];
-	int r;
+	char now[40];
 
 	record_stamp(record, now);
-	clock_stamp((time_t)(record_now(record) / 1000000), stamp);
 	json_sets(doc, "status", status);
 	json_sets(doc, "updated_at", now);
 	json_object_del(doc, "_signature");
-	r = memory_check(since, err) ? -(int)RYE_IO : signdoc_sign(record->key, doc, stamp, err);
-	if (r)
-		return r;
-	json_python_indent(&text, doc);
-	if (text.failed || memory_check(since, NULL))
-		return memory_fail(err);
-	return record_put(record->dir, THREAD_JSON, (struct rye_span){ text.data, text.len }, err);
+	return thread_json_keep(record, doc, since, err);
 }
 
 int thread_json_parse(const struct record *record, struct rye_span text, json_t **ret,
