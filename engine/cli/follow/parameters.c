@@ -126,8 +126,10 @@ static json_t *quoted_words(const char *typed)
 
 	for (const char *p = typed; *p;) {
 		size_t n = strcspn(p, "{}[]:,\" \t\n");
-		bool bare = n && !isdigit((unsigned char)*p) && strncmp(p, "true", n) &&
-			    strncmp(p, "false", n) && strncmp(p, "null", n) && *p != '-';
+		const struct rye_span word = { p, n };
+		bool bare = n && !isdigit((unsigned char)*p) && *p != '-' &&
+			    !span_eq(word, "true") && !span_eq(word, "false") &&
+			    !span_eq(word, "null");
 
 		buf_adds(&text, bare ? "\"" : "");
 		buf_add(&text, p, n ? n : 1);
