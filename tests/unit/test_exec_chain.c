@@ -718,7 +718,13 @@ static void opens(const char *entry, const char *want)
 
 static void what_requires_opens(void **state)
 {
+	const struct tool_meta none = { .requires_list = NULL };
+	struct rye_options opt = { .sandbox = RYE_SANDBOX_AUTO };
+
 	(void)state;
+	assert_true(plan_confine(&none, &opt).net && plan_confine(&none, &opt).write);
+	opt.sandbox = RYE_SANDBOX_STRICT;
+	assert_true(!plan_confine(&none, &opt).net && plan_confine(&none, &opt).write);
 	opens("fs.read", "");
 	opens("fs.write", "w");
 	opens("fs.*", "w");

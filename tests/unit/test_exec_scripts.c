@@ -4,6 +4,8 @@
 
 #include "exec_tools.h"
 
+#include "process/process.h"
+
 static void put(struct exec_place *p, const char *file, const char *text)
 {
 	exec_sign(p->place.project, RYE_TOOL, file, span_of(text));
@@ -158,6 +160,29 @@ static void other_languages_have_their_own(void **state)
 	}
 }
 
+/* A directory is no program, nor is what may not be executed. */
+static void the_first_program_of_a_path(void **state)
+{
+	const struct exec_place *p = *state;
+	auto_free char *found = NULL;
+	char path[3][300], file[320], list[1000];
+
+	for (int i = 0; i < 3; i++) {
+		snprintf(path[i], sizeof(path[i]), "%s/bin%d", p->place.project, i);
+		assert_int_equal(mkdir(path[i], 0700), 0);
+		snprintf(file, sizeof(file), "%s/prog", path[i]);
+		if (i)
+			close(open(file, O_WRONLY | O_CREAT | O_CLOEXEC, i == 1 ? 0600 : 0700));
+		else
+			assert_int_equal(mkdir(file, 0700), 0);
+	}
+	snprintf(list, sizeof(list), "%s:%s:%s", path[0], path[1], path[2]);
+	found = env_which("prog", list);
+	assert_string_equal(found, file);
+	assert_null(env_which("other", list));
+	assert_null(env_which("bin2/prog", p->place.project));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +194,7 @@ int main(void)
 		exec_test(what_was_verified_runs),
 		exec_test(only_the_system_has_interpreters),
 		exec_test(other_languages_have_their_own),
+		exec_test(the_first_program_of_a_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

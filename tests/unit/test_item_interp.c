@@ -96,6 +96,8 @@ static void variables_that_may_be_read(void **state)
 		{ "RYE_TEST", true },
 		{ "MINE", true },
 		{ "MINE_TOO", false },
+		{ "MIN", false },
+		{ "YOUR", false },
 		{ "OTHER", false },
 		{ "RYE_TEST_KEY", false },
 		{ "RYE_TEST_SECRET", false },

@@ -243,6 +243,10 @@ static void bounds_of_all_sorts(void **state)
 	refuses(schema, "{\"a\": 1}", "a: must be > 1, got 1");
 	refuses(schema, "{\"a\": 3.0}", "a: must be < 3, got 3.0");
 	refuses(schema, "{\"b\": null}", "b: must be 'x', got None");
+	/* numbers are equal by value, and no text is one */
+	accepts("{\"properties\": {\"a\": {\"const\": 0}}}", "{\"a\": 0.0}");
+	refuses("{\"properties\": {\"a\": {\"const\": 0}}}", "{\"a\": \"x\"}",
+		"a: must be 0, got 'x'");
 	refuses(schema, "{\"c\": {}}", "c: must have at least 1 members, got 0");
 	refuses(schema, "{\"d\": [1, 2, 3]}",
 		"d[0]: expected string, got int; d[2]: is not allowed");

@@ -187,6 +187,18 @@ static void mcp34_each_member(void **state)
 	assert_string_equal(pin, now);
 }
 
+static void a_member_that_is_null_is_none(void **state)
+{
+	auto_json json_t *tool = parsed(TOOL), *without = NULL, *with = NULL;
+
+	(void)state;
+	json_object_del(tool, "execution");
+	without = mcp_definition(tool);
+	json_set(tool, "execution", json_null());
+	with = mcp_definition(tool);
+	assert_true(json_equal(without, with));
+}
+
 static void what_is_said_of_commands(void **state)
 {
 	static const struct {
@@ -243,6 +255,7 @@ int main(void)
 		cmocka_unit_test(headers_of_each_era),
 		cmocka_unit_test(challenges),
 		cmocka_unit_test(mcp34_each_member),
+		cmocka_unit_test(a_member_that_is_null_is_none),
 		cmocka_unit_test(what_is_said_of_commands),
 		cmocka_unit_test(mcp37_what_cannot_be_seen),
 	};

@@ -242,6 +242,10 @@ static void only_the_node_makes_principals(void **state)
 	char path[200];
 
 	assert_int_equal(keystore_load(world->place.spaces, &own, NULL), 0);
+	/* a fingerprint is no path */
+	assert_int_equal(principal_remove(world->node, "../x/../x/../abc", &err), -RYE_INVALID);
+	assert_int_equal(principal_remove(world->node, "abc", &err), -RYE_INVALID);
+	assert_int_equal(principal_remove(world->node, "0123456789abcdef", &err), -RYE_NOT_FOUND);
 	assert_int_equal(principal_admit(world->node, world->own, NULL, &who, &err),
 			 -RYE_NOT_FOUND);
 	principal_asked(world->node, &own.pub);

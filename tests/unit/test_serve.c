@@ -119,6 +119,27 @@ static void gate_order(void **state)
 	assert_int_equal(pass_gate(&head), 403);
 }
 
+/* Only what every reader of HTTP reads alike. */
+static void a_body_comes_in_one_form(void **state)
+{
+	struct serve_head head = { .verb = "POST",
+				   .path = "/mcp",
+				   .host = "localhost",
+				   .authorization = "Bearer 0123456789abcdef",
+				   .type = "application/json" };
+
+	assert_int_equal(pass_gate(&head), 0);
+	head.transfer = "Chunked";
+	assert_int_equal(pass_gate(&head), 0);
+	head.transfer = "gzip, chunked";
+	assert_int_equal(pass_gate(&head), 501);
+	head.transfer = NULL;
+	head.encoding = "identity";
+	assert_int_equal(pass_gate(&head), 0);
+	head.encoding = "gzip";
+	assert_int_equal(pass_gate(&head), 415);
+}
+
 static void hosts(void **state)
 {
 	static const struct serve_gate gate = { .port = 8080 };
@@ -181,9 +202,13 @@ static void events_are_taken(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(eras),	   cmocka_unit_test(gate_order),
-		cmocka_unit_test(hosts),   cmocka_unit_test(encoded_headers),
-		cmocka_unit_test(percent), cmocka_unit_test(events_are_taken),
+		cmocka_unit_test(eras),
+		cmocka_unit_test(gate_order),
+		cmocka_unit_test(a_body_comes_in_one_form),
+		cmocka_unit_test(hosts),
+		cmocka_unit_test(encoded_headers),
+		cmocka_unit_test(percent),
+		cmocka_unit_test(events_are_taken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
