@@ -13,8 +13,9 @@ An entry of the table, with an empty line behind it:
 A room of engine/LAYERS or fs/LAYERS without an entry is a failed case. "killed by" names the program
 (unit/NAME, prop/NAME, table/NAME) and, but for a table, the case of it that has to fail; or a case that
 the program itself has to pass, golden/NAME or should-fail/NAME. A test that does not end has killed
-nothing, unless the entry has the line "may hang". That the tests pass without the mutant is shown by
-their own suites.
+nothing, unless the entry has the line "may hang". A case of a C program is run alone (RYE_TEST_CASE of
+rye_test.h), without the mutant, too: it has to pass by itself. That the others pass without it is shown
+by their own suites.
 
 Only the changed source is compiled, and linked in front of the archives, which then give all but that
 file. Nothing is written but a temporary directory."""
@@ -203,17 +204,29 @@ class Build:
             raise Fault(f"{suite}/{name} is no program with a case that could fail")
         work = os.path.join(tmp, "work")
         os.mkdir(work)
-        status, out = self.ended(command, work, ryefs or os.path.join(self.build, "ryefs"))
+        ryefs = ryefs or os.path.join(self.build, "ryefs")
+        if case:
+            self.passes_alone(mutant, case, work, ryefs)
+        status, out = self.ended(command, work, ryefs, case)
         if status is not None:
             judge(mutant, status, out, case)
         elif "may hang" not in mutant.words:
             raise Fault(f"{suite}/{name} did not end within {LIMIT} s")
 
-    def ended(self, command, work, ryefs):
+    def passes_alone(self, mutant, case, work, ryefs):
+        """What fails without those before it would fail with any mutant."""
+        status, out = self.ended([os.path.join(self.build, mutant.program)], work, ryefs, case)
+        skip_where_skipped(mutant, status, out, case)
+        if status or not re.search(rf"^ok \d+ - {re.escape(case)}$", out, re.M):
+            raise Fault(f"{mutant.words['killed by']} does not pass alone, unchanged:\n{out[-2000:]}")
+
+    def ended(self, command, work, ryefs, case):
         """Exit status, None when it had to be ended, and its standard output: TAP, while a fault on
         stderr may end within a line."""
         env = dict(os.environ, TMPDIR=work, RYEFS=ryefs, RYE_TEST_SRC=os.path.join(self.root, "tests"),
                    CMOCKA_MESSAGE_OUTPUT="TAP", MALLOC_PERTURB_=str(random.randint(1, 255)))
+        if case:
+            env["RYE_TEST_CASE"] = case
         # no pipe: what outlives the test would hold it open
         with tempfile.TemporaryFile("w+", errors="replace") as out:
             with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.DEVNULL,
@@ -227,10 +240,14 @@ class Build:
             return test.returncode, out.read()
 
 
+def skip_where_skipped(mutant, status, out, case):
+    if status == 77 or (case and re.search(rf"^# skipped: .*\nok \d+ - {re.escape(case)}$", out, re.M)):
+        raise Skip(f"{mutant.words['killed by']} is skipped here")
+
+
 def judge(mutant, status, out, case):
     by = mutant.words["killed by"]
-    if status == 77 or (case and re.search(rf"^# skipped: .*\nok \d+ - {re.escape(case)}$", out, re.M)):
-        raise Skip(f"{by} is skipped here")
+    skip_where_skipped(mutant, status, out, case)
     if status and (not case or re.search(rf"^not ok \d+ - {re.escape(case)}$", out, re.M)):
         return
     failed = re.findall(r"^not ok.*$", out, re.M)
