@@ -12,9 +12,11 @@
  *   stat  lstat of every file                    find   recursive readdir
  *   lsr   recursive readdir and lstat            grep   recursive readdir, open, read, search
  *   one   open+read+close of one file           first  one pass right after mounting, no warm-up
- *   save  an editor's save: temporary file, 2 KB, rename over the target
+ *   save  an editor's save of NAME.md: a temporary file that begins with a dot (.goutputstream-…,
+ *         as GLib's), 2 KB, rename over the target
+ *   save-tmp  the same with NAME.md.tmp.NUMBER, as agents' editors do
  *
- * one and save are medians of many, the others means over all files. "per-OP NAME" is how many
+ * one and the saves are medians of many, the others means over all files. "per-OP NAME" is how many
  * requests of the kernel one file cost.
  */
 #include "bench.h"
@@ -214,26 +216,26 @@ static double op_one(struct bench *b, const char *path)
 	return bench_median(b->latency, ONE_ITERATIONS) * 1e6;
 }
 
-static void save_once(const struct bench *b, int dir, size_t i)
+static void save_once(const struct bench *b, int dir, const char *name, size_t i)
 {
 	char temp[64], target[64];
 	int fd;
 
-	snprintf(temp, sizeof(temp), "bench-%zu.tmp", i);
-	snprintf(target, sizeof(target), "bench-%zu.txt", i % 16);
+	snprintf(target, sizeof(target), "saved-%zu.md", i % 16);
+	snprintf(temp, sizeof(temp), "%s%06zu", name, i);
 	fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0 || write(fd, b->buffer, 2048) != 2048 || close(fd) ||
 	    renameat(dir, temp, dir, target))
 		bench_die(temp);
 }
 
-static double op_save(struct bench *b, const char *path)
+static double save_many(struct bench *b, const char *path, const char *name)
 {
 	int dir = open_root(path);
 	double last = bench_now(), now;
 
 	for (size_t i = 0; i < SAVES; i++) {
-		save_once(b, dir, i);
+		save_once(b, dir, name, i);
 		now = bench_now();
 		b->latency[i] = now - last;
 		last = now;
@@ -242,13 +244,23 @@ static double op_save(struct bench *b, const char *path)
 	return bench_median(b->latency, SAVES) * 1e6;
 }
 
+static double op_save(struct bench *b, const char *path)
+{
+	return save_many(b, path, ".goutputstream-");
+}
+
+static double op_save_tmp(struct bench *b, const char *path)
+{
+	return save_many(b, path, "saved.md.tmp.");
+}
+
 static void clean_saves(const char *path)
 {
 	int dir = open_root(path);
 	char target[64];
 
 	for (int i = 0; i < 16; i++) {
-		snprintf(target, sizeof(target), "bench-%d.txt", i);
+		snprintf(target, sizeof(target), "saved-%d.md", i);
 		unlinkat(dir, target, 0);
 	}
 	close(dir);
@@ -263,10 +275,15 @@ struct op {
 };
 
 static const struct op ops[] = {
-	{ "cold", op_cold, false, 0, NULL },  { "find", op_find, true, 0, NULL },
-	{ "first", op_read, false, 0, NULL }, { "grep", op_grep, true, 0, NULL },
-	{ "lsr", op_lsr, true, 0, NULL },     { "one", op_one, true, ONE_ITERATIONS, NULL },
-	{ "read", op_read, true, 0, NULL },   { "save", op_save, true, SAVES, clean_saves },
+	{ "cold", op_cold, false, 0, NULL },
+	{ "find", op_find, true, 0, NULL },
+	{ "first", op_read, false, 0, NULL },
+	{ "grep", op_grep, true, 0, NULL },
+	{ "lsr", op_lsr, true, 0, NULL },
+	{ "one", op_one, true, ONE_ITERATIONS, NULL },
+	{ "read", op_read, true, 0, NULL },
+	{ "save", op_save, true, SAVES, clean_saves },
+	{ "save-tmp", op_save_tmp, true, SAVES, clean_saves },
 	{ "stat", op_stat, true, 0, NULL },
 };
 
@@ -372,6 +389,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: fsbench [-r ROUND] [-q SECONDS] [-o OPS] NAME=ROOT…\n");
 		return 2;
 	}
+	memset(b.buffer, '\n', BUFFER_SIZE);
 	walk(&b, open_root(roots[0].path), rel, WALK_COLLECT);
 	printf("# %zu files\n", b.n);
 	for (char *op = strtok_r(wanted, ",", &save); op; op = strtok_r(NULL, ",", &save)) {

@@ -36,7 +36,8 @@ PARTS = (
     ("warm ls -lR, per name", "read", "lsr", 1, "us"),
     ("warm grep -r, per name", "read", "grep", 1, "us"),
     ("read after drop_caches", "cold", "cold", 1, "us"),
-    ("an editor's save", "save", "save", 1, "us"),
+    ("an editor's save, by .NAME", "save", "save", 1, "us"),
+    ("an editor's save, by NAME.tmp", "save", "save-tmp", 1, "us"),
     ("an edit until it is read", "edit", "edit", 1, "us"),
     ("the same, 90th percentile", "edit", "edit-p90", 1, "us"),
     ("the same, 99th percentile", "edit", "edit-p99", 1, "us"),
@@ -63,7 +64,7 @@ PARTS = (
     ("memory after searching all", "memory", "searched", 1 / 1024, "MB"),
     ("memory of one item, all read", "memory", "item", 1, "KB"),
 )
-NATIVE = ("read", "one", "stat", "find", "lsr", "grep", "first", "cold", "save")
+NATIVE = ("read", "one", "stat", "find", "lsr", "grep", "first", "cold", "save", "save-tmp")
 
 
 def read_samples(path):

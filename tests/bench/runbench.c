@@ -18,6 +18,7 @@
  *   …-idle     held, open and process with a pause before each call, when all processors sleep
  *   search     the listing of a query that was not asked before
  *   mcp        a tool of an MCP server that answers at once, by open, write, close
+ *   mcp-held   the same, message and reply on a descriptor that stays open
  *   control    stat of a control file
  *   found      stat of what a query has found
  *   trip-KIND  one bare request (trip.c), idle-KIND the same after a pause
@@ -28,6 +29,7 @@
  *   pingpong   a byte through a pipe to another process and back: two hand-overs
  *   pingpong-apart  the same, the two processes on two processors
  *   spawn      posix_spawn of /bin/true and the wait for it; both also …-idle
+ *   spawn-rest the same after the pause that stands before each call of Python
  *   python3    posix_spawn of python3 -c pass and the wait for it
  *   node       a JavaScript function, in a process that was started before
  *   nodejs     posix_spawn of node -e 0 and the wait for it
@@ -48,10 +50,14 @@
 
 #define MOUNTS_MAX 8
 #define IDLE_US 2000
+/* Before each call of Python: the next child waits. */
+#define PYTHON_US 40000
 #define NODE "/usr/bin/node"
 /* Before each call of Node: the next process is up again. */
 #define NODE_US 300000
 #define PATH_SIZE 4096
+#define NOOP "knowledge/bench/noop"
+#define PEER "tools/mcp/peer/echo"
 /* Of builds that can walk graphs. */
 #define GRAPHS "tools/rye/core/primitives/graph.yaml"
 
@@ -260,7 +266,7 @@ static void call_many(const struct sample *sample, const char *mount, double *us
 /* The descriptor is the conversation: opened once, message and reply again and again. */
 static void held_many(const struct sample *sample, const char *mount, double *us, size_t n)
 {
-	int fd = open_run(mount, "knowledge/bench/noop");
+	int fd = open_run(mount, sample->item);
 	char reply[65536];
 
 	for (size_t i = 0; i < n; i++) {
@@ -268,7 +274,7 @@ static void held_many(const struct sample *sample, const char *mount, double *us
 
 		usleep(sample->pause_us);
 		begin = bench_now();
-		send_message(fd, "knowledge/bench/noop/run");
+		send_message(fd, sample->item);
 		if (read(fd, reply, sizeof(reply)) <= 0)
 			bench_die("no reply");
 		us[i] = (bench_now() - begin) * 1e6;
@@ -338,21 +344,22 @@ static void pingpong_many(const struct sample *sample, const char *mount, double
 /* ---- rounds ---- */
 
 static const struct sample samples[] = {
-	{ .name = "held", .many = held_many, .share = 1 },
+	{ .name = "held", .many = held_many, .item = NOOP, .share = 1 },
 	{ .name = "open", .once = open_noop, .share = 1 },
 	{ .name = "process", .once = run_process, .share = 4 },
-	{ .name = "python", .once = run_python, .pause_us = 40000, .share = 20 },
+	{ .name = "python", .once = run_python, .pause_us = PYTHON_US, .share = 20 },
 	{ .name = "graph", .once = run_graph, .item = GRAPHS, .parts = 100, .share = 40 },
 	{ .name = "graph-process",
 	  .once = run_graph_process,
 	  .item = GRAPHS,
 	  .parts = 100,
 	  .share = 40 },
-	{ .name = "held-idle", .many = held_many, .pause_us = IDLE_US, .share = 4 },
+	{ .name = "held-idle", .many = held_many, .item = NOOP, .pause_us = IDLE_US, .share = 4 },
 	{ .name = "open-idle", .once = open_noop, .pause_us = IDLE_US, .share = 4 },
 	{ .name = "process-idle", .once = run_process, .pause_us = IDLE_US, .share = 4 },
 	{ .name = "search", .once = run_search, .share = 40 },
-	{ .name = "mcp", .once = run_mcp, .item = "tools/mcp/peer/echo", .share = 4 },
+	{ .name = "mcp", .once = run_mcp, .item = PEER, .share = 4 },
+	{ .name = "mcp-held", .many = held_many, .item = PEER, .share = 4 },
 	{ .name = "control", .once = stat_control, .share = 1 },
 	{ .name = "found", .once = stat_found, .share = 1 },
 	{ .name = "pingpong", .many = pingpong_many, .native = true, .share = 1 },
@@ -372,6 +379,11 @@ static const struct sample samples[] = {
 	  .pause_us = IDLE_US,
 	  .share = 4 },
 	{ .name = "spawn", .once = native_process, .native = true, .share = 4 },
+	{ .name = "spawn-rest",
+	  .once = native_process,
+	  .native = true,
+	  .pause_us = PYTHON_US,
+	  .share = 20 },
 	{ .name = "python3", .once = native_python, .native = true, .share = 20 },
 	{ .name = "node", .once = run_node, .pause_us = NODE_US, .needs = NODE, .share = 40 },
 	{ .name = "nodejs", .once = native_node, .native = true, .needs = NODE, .share = 40 },
