@@ -187,7 +187,9 @@ void pass_stat(struct front *front, const struct node *node, const struct stat *
 
 double pass_timeout(struct front *front, const struct node *node)
 {
-	if (pass_of(node)->zone == ZONE_PLAIN || rye_unwatched(front->rye, RYE_TOOL, ""))
+	const struct pass_node *pass = pass_of(node);
+
+	if ((pass->zone == ZONE_PLAIN && !pass->beside) || rye_unwatched(front->rye, RYE_TOOL, ""))
 		return 0;
 	return TIMEOUT_WATCHED_S;
 }

@@ -44,6 +44,7 @@ struct pass_node {
 	ino_t ino;
 	int space;
 	_Atomic enum pass_zone zone;
+	_Atomic bool beside; /* ZONE_PLAIN, a file beside items: the engine tells of it, too */
 	bool read_only;
 	_Atomic bool cached; /* the kernel may hold pages of it */
 	struct pass_seen seen; /* pass->lock */

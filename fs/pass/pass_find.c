@@ -95,6 +95,7 @@ int pass_adopt(struct front *front, struct node *dir, int fd, enum pass_zone zon
 		.ino = raw.st_ino,
 		.space = above->space,
 		.zone = zone,
+		.beside = zone == ZONE_PLAIN && above->zone == ZONE_ITEMS && !S_ISDIR(raw.st_mode),
 		.read_only = above->read_only || zone == ZONE_TRUSTED,
 		.pass = front->pass,
 	};

@@ -77,6 +77,9 @@ static void note_zone(struct pass_node *pass, const struct node *dir, const char
 
 	if (pass->zone == ZONE_PLAIN && pass_zone(pass_of(dir)->zone, text, &zone))
 		pass->zone = zone;
+	/* what is changed by that name is told of nowhere */
+	if (pass_of(dir)->zone != ZONE_ITEMS)
+		pass->beside = false;
 }
 
 void pass_names_note(struct node *node, struct node *dir, const char *text)

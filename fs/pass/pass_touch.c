@@ -135,6 +135,9 @@ bool pass_touch(struct front *front, struct node *node, const char *name)
 	const struct pass_told now = touch_now(front);
 	bool shows;
 
+	/* an editor's temporary file: nothing stands on it, and the watch tells of it */
+	if (!name && pass_of(node)->zone == ZONE_PLAIN && pass_of(node)->beside)
+		return false;
 	if (touch_is_plain(node, name) || (!name && touch_has_told(node, &now))) {
 		touch_post(front, node, name);
 		return false;

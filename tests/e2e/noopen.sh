@@ -108,6 +108,19 @@ PY
 done
 like "20 saves need no notification" "$rounds " ' [0-9] '
 is "the saved file is listed" "$(ls "$D")" saved.txt
+
+# a temporary file may begin with a dot: nothing is asked of it again, though no item can have that name
+mark
+python3 - "$D" <<'PY'
+import os, sys
+for i in range(20):
+    with open(f"{sys.argv[1]}/.{i}.tmp", "w") as file:
+        file.write("text")
+    os.rename(f"{sys.argv[1]}/.{i}.tmp", sys.argv[1] + "/saved.txt")
+PY
+now=$(cat "$M/.ryefs/stats.json")
+like "20 saves by dot names: the two names are looked up" "$(($(count lookup) - LOOKUP0))" '^([1-3]?[0-9]|4[0-5])$'
+like "20 saves by dot names: the directory's attributes, no more" "$(($(count getattr) - GETATTR0))" '^([1-3]?[0-9]|4[0-5])$'
 soon() { # WHAT COMMAND…: well before the kernel asks by itself
   local what=$1 end=$(($(date +%s%N) + 600000000))
   shift
@@ -138,6 +151,11 @@ soon "and the listing knows" listed d.tmp
 soon "the other name is gone" gone e
 chmod 600 "$O/d.tmp"
 soon "another process changes the mode" has_mode 600
+printf ours >"$D/.dot" && mv "$D/.dot" "$D/saved.txt" && printf ours >"$D/.dot"
+printf 'their text' >"$O/.dot"
+soon "another process writes a file whose name begins with a dot" grep -q their "$D/.dot"
+rm "$O/.dot"
+soon "and removes it" gone .dot
 
 # forgetting: names that nobody holds
 before=$(stat_of alive)
