@@ -48,6 +48,12 @@ static int connection_wait_for(pid_t pid, int patience_ms)
 	return -1;
 }
 
+/* One that cannot even be killed must not keep open what reads what this process writes. */
+static void connection_let_go(void)
+{
+	close_range(0, 2, 0);
+}
+
 /* ECONNABORTED: the connection ended while statfs waited. */
 static bool is_end(int sys)
 {
@@ -59,9 +65,11 @@ enum connection_state connection_probe(const char *mountpoint, int patience_ms)
 	pid_t pid = fork();
 	struct statfs st;
 
-	if (pid == 0)
+	if (pid == 0) {
+		connection_let_go();
 		_exit(statfs(mountpoint, &st) && is_end(errno) ? CONNECTION_DEAD :
 								 CONNECTION_ANSWERS);
+	}
 	if (pid < 0)
 		return CONNECTION_ANSWERS;
 	switch (connection_wait_for(pid, patience_ms)) {
@@ -99,8 +107,10 @@ bool connection_abort(unsigned minor, const char *mountpoint)
 	if (write_abort(minor))
 		return true;
 	pid = fork();
-	if (pid == 0)
+	if (pid == 0) {
+		connection_let_go();
 		_exit(abort_in_view(minor) ? 0 : 1);
+	}
 	if (pid > 0 && connection_wait_for(pid, CONNECTION_PATIENCE_MS) == 0)
 		return true;
 	/* The kernel aborts the connection even when it answers EBUSY and keeps the mount. */

@@ -150,6 +150,11 @@ is "as do later ones" $? 124
 ok "nothing is left of their runs" until_true sh -c "! pgrep -f 'sleep 6[0-2][.]$$'"
 ok "FORGET comes" eval '[ "$(stat_of forget)" -gt 0 ] || { rm -r "$M/spaces/project/knowledge/"x*; until_true eval '\''[ "$(stat_of forget)" -gt 0 ]'\''; }'
 
+# The kernel has the request in the ring already, so what asks cannot even be killed.
+kill -STOP "$DAEMON"
+like "a stopped daemon is silent, and what looks at it ends" "$(limit 60 "$RYEFS" list | cat)" "$M .* silent"
+kill -CONT "$DAEMON"
+
 # ---- ends ----
 
 daemon=$DAEMON
