@@ -187,6 +187,8 @@ void pass_send_found(const struct pass_answer *answer);
 void pass_count(struct pass *pass);
 /* Too many are in use to hold one for every name that a listing shows. */
 bool pass_short(struct pass *pass);
+/* So often is tried what has found no descriptor left: each time some may be free again, or the machine was busy. */
+#define PASS_TRIES 10
 /* No descriptor was left: fn(arg) is called on the notify thread, once the kernel was asked to give
  * some back. */
 void pass_again(struct front *front, struct node *node, void (*fn)(void *), void *arg);

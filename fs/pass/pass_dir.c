@@ -54,24 +54,25 @@ void pass_reply_entry(fuse_req_t req, struct pass_found *found)
 	reply_errno(req, ENOMEM);
 }
 
-/* A lookup that found no descriptor left is tried once more when some may be free again. */
+/* A lookup that found no descriptor left is tried again when some may be free. */
 struct pass_dir_again {
 	fuse_req_t req;
+	int tries; /* that are left */
 	struct node *dir;
 	char name[TREE_NAME_MAX + 1];
 };
 
-static void pass_dir_look_up(fuse_req_t req, struct node *dir, const char *name, bool may_wait);
+static void pass_dir_look_up(fuse_req_t req, struct node *dir, const char *name, int tries);
 
 static void look_up_again(void *arg)
 {
 	auto_free struct pass_dir_again *again = arg;
 	auto_node struct node *dir = again->dir;
 
-	pass_dir_look_up(again->req, dir, again->name, false);
+	pass_dir_look_up(again->req, dir, again->name, again->tries);
 }
 
-static void wait_for_fds(fuse_req_t req, struct node *dir, const char *name)
+static void wait_for_fds(fuse_req_t req, struct node *dir, const char *name, int tries)
 {
 	struct pass_dir_again *again = malloc(sizeof(*again));
 
@@ -80,18 +81,19 @@ static void wait_for_fds(fuse_req_t req, struct node *dir, const char *name)
 		return;
 	}
 	again->req = req;
+	again->tries = tries;
 	again->dir = node_ref(dir);
 	snprintf(again->name, sizeof(again->name), "%s", name);
 	pass_again(front_of(req), dir, look_up_again, again);
 }
 
-static void pass_dir_look_up(fuse_req_t req, struct node *dir, const char *name, bool may_wait)
+static void pass_dir_look_up(fuse_req_t req, struct node *dir, const char *name, int tries)
 {
 	struct pass_found found;
 	int sys = pass_find(front_of(req), dir, name, &found);
 
-	if (may_wait && (sys == EMFILE || sys == ENFILE)) {
-		wait_for_fds(req, dir, name);
+	if (tries && (sys == EMFILE || sys == ENFILE)) {
+		wait_for_fds(req, dir, name, tries - 1);
 	} else if (sys == ENOENT) {
 		/* a negative entry lives as long as a positive one */
 		struct fuse_entry_param none;
@@ -107,7 +109,7 @@ static void pass_dir_look_up(fuse_req_t req, struct node *dir, const char *name,
 
 void pass_lookup(fuse_req_t req, struct node *dir, const char *name)
 {
-	pass_dir_look_up(req, dir, name, true);
+	pass_dir_look_up(req, dir, name, PASS_TRIES);
 }
 
 int pass_enter(fuse_req_t req, struct node *dir, const char *name, struct fuse_entry_param *ret)

@@ -15,7 +15,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdatomic.h>
+
+/* With a ring FORGET comes by another way than what is asked, and in heaps (loop/loops.c): it is waited for, in ms;
+ * less than what waits for this is patient. */
+#define FORGETS_MS 10
 
 bool pass_short(struct pass *pass)
 {
@@ -27,12 +32,19 @@ bool pass_short(struct pass *pass)
  * getcwd(2) of a shell in it would fail (tests/e2e/big.sh). */
 static void purge_task(struct front *front, struct node *none, int unused, const char *text)
 {
+	uint64_t before = atomic_load(&front->stats.n[STAT_FORGET]);
 	char path[PATH_MAX];
 	struct stat st;
+	bool there;
 
 	notify_send_entry(front, front->root, "spaces", false);
 	snprintf(path, sizeof(path), "%s/spaces", front->opt->mountpoint);
-	if (lstat(path, &st))
+	there = lstat(path, &st) == 0;
+	for (int left_ms = front->uring == URING_ON ? FORGETS_MS : 0;
+	     left_ms > 0 && atomic_load(&front->stats.n[STAT_FORGET]) == before; left_ms--)
+		poll(NULL, 0, 1);
+	/* it takes a descriptor itself */
+	if (!there && lstat(path, &st))
 		return;
 	atomic_store(&front->pass->calm, atomic_load(&front->pass->fds));
 }

@@ -169,16 +169,29 @@ struct pass_io_again {
 	struct node *node;
 	size_t size;
 	off_t off;
+	int tries; /* that are left */
 };
 
-static void read_from(const struct pass_io_again *ask, int fd)
+static void read_again(void *arg);
+
+static void read_from(const struct pass_io_again *ask)
 {
-	if (fd < 0) {
+	struct pass_io_again *again = NULL;
+	int fd = pass_fd(ask->node, false);
+
+	if (ask->tries && (fd == -EMFILE || fd == -ENFILE))
+		again = malloc(sizeof(*again));
+	if (again) {
+		*again = *ask;
+		again->tries--;
+		node_ref(ask->node);
+		pass_again(front_of(ask->req), ask->node, read_again, again);
+	} else if (fd < 0) {
 		reply_errno(ask->req, -fd);
-		return;
+	} else {
+		atomic_store(&pass_of(ask->node)->cached, true);
+		reply_file(ask->req, fd, ask->off, ask->size);
 	}
-	atomic_store(&pass_of(ask->node)->cached, true);
-	reply_file(ask->req, fd, ask->off, ask->size);
 }
 
 static void read_again(void *arg)
@@ -186,23 +199,12 @@ static void read_again(void *arg)
 	auto_free struct pass_io_again *again = arg;
 	auto_node struct node *node = again->node;
 
-	read_from(again, pass_fd(node, false));
+	read_from(again);
 }
 
 static void pass_read(fuse_req_t req, struct node *node, size_t size, off_t off)
 {
-	struct pass_io_again ask = { req, node, size, off }, *again = NULL;
-	int fd = pass_fd(node, false);
-
-	if (fd == -EMFILE || fd == -ENFILE)
-		again = malloc(sizeof(*again));
-	if (!again) {
-		read_from(&ask, fd);
-		return;
-	}
-	*again = ask;
-	node_ref(node);
-	pass_again(front_of(req), node, read_again, again);
+	read_from(&(struct pass_io_again){ req, node, size, off, PASS_TRIES });
 }
 
 struct written {

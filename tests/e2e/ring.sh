@@ -216,6 +216,18 @@ rm "$T/held"
 ok "it wakes up: all have read" until_true eval '! kill -0 $slow'
 is "each its own bytes" "$(cat "$T/readers.log")" 40
 
+umount_rye
+
+# ---- FORGET comes by another way than what needs the descriptors that it gives back ----
+
+mkdir -p "$P/.ai/knowledge/many"
+for i in {1..1500}; do echo "$i" >"$P/.ai/knowledge/many/$i"; done
+few_mount() { ulimit -Sn 300; ulimit -Hn 300; with "$MAY" Y mount_rye io_uring; }
+few_reads() { few_mount && (cd "$M/spaces/project/knowledge/many" && { ls -l 2>&1 >/dev/null; cat {1..1500} 2>&1; }) | sort -n | uniq | wc -l; unmounted; }
+# in a shell of its own, whose limit it is
+is "more files than descriptors are all read" "$(few_reads)" 1500
+
+with "$MAY" Y mount_rye io_uring
 # looks: 300 requests one after the other; prints how many threads the daemon has then
 looks() {
   taskset -c 0 "$PY" -c 'import os, sys
