@@ -24,6 +24,7 @@
 
 /* How long processes that use a detached mount may go on before their requests get an error. */
 #define GRACE_MS 500
+#define PASSED_MS 500 /* between two looks whether a followed daemon has none inside any more */
 #define LINGER_MS 100 /* between two looks whether the last run has ended */
 #define GOES_MS 500 /* between the end of a mount and that of its connection */
 /* How often the end of the first scan is looked for. */
@@ -97,19 +98,41 @@ static bool connection_goes(struct session *s)
 	return loops_ended(s->loops);
 }
 
+/* From here on the watchdog knows what to end, and with what to go on. */
+static void session_guard(struct session *s)
+{
+	watchdog_guard(s->watchdog, s->front->opt->mountpoint);
+	if (s->handover && kept_can(s->front->opt, s->front))
+		watchdog_keep(s->watchdog, s->front);
+}
+
+/* On the connection of a daemon before this one: as it was said, and not while that one reads. */
+static int session_follow(struct session *s, struct rye_err *err)
+{
+	struct front *front = s->front;
+
+	if (!front->init.epoch)
+		return 0;
+	if (device_say_init(front))
+		return session_fail(err, "this program would speak to the kernel in another way");
+	if (handover_mount(s->handover).lives && !relay_begin(front))
+		return session_fail(err, "the daemon before this one does not let go of the mount");
+	return 0;
+}
+
 static int session_begin(struct session *s, struct rye_err *err)
 {
 	struct front *front = s->front;
 
-	if (session_mount(front, s->handover, err))
+	if (session_mount(front, s->handover, err) || session_follow(s, err))
 		return -1;
-	watchdog_guard(s->watchdog, front->opt->mountpoint);
+	session_guard(s);
 	if (loops_start(front, &s->loops))
 		return session_fail(err, "the kernel does not speak FUSE with us");
 	if (first_open(front, err) == 0) {
-		if (s->handover && kept_can(front->opt, front))
-			watchdog_keep(s->watchdog, front);
-		session_follow(front);
+		/* what INIT was is known now */
+		session_guard(s);
+		session_known(front);
 		return 0;
 	}
 	/* Another process has unmounted it already: a regular end. */
@@ -143,26 +166,92 @@ static void sum_up(struct session *s)
 		daemon_ready(s->daemon);
 }
 
-/* Until a signal asks for the end (true) or the mount is gone (false). */
+/* Where it may mount the next daemon has a connection of its own. */
+static void session_reload(struct session *s)
+{
+	struct front *front = s->front;
+	int next;
+
+	if (!front->reloads || atomic_load(&front->passed))
+		return;
+	if (!front->relay) {
+		watchdog_reload(s->watchdog, -1);
+		return;
+	}
+	next = relay_offer(front);
+	if (next == -EMLINK)
+		session_warn(front, "too many daemons before this one are still in use, so "
+				    "none takes over");
+	if (next < 0)
+		return;
+	watchdog_reload(s->watchdog, next);
+	close(next);
+}
+
+/* The watchdog first: were this daemon to die between the two, two others would read the device. */
+static void session_pass(struct session *s)
+{
+	struct front *front = s->front;
+	bool stopped = relay_stop(front->relay, s->loops);
+
+	if (stopped)
+		watchdog_passed(s->watchdog);
+	if (stopped && relay_pass(front)) {
+		/* what lies there is the next one's to unmount */
+		front->mount_id = -1;
+		return;
+	}
+	relay_withdraw(front->relay);
+	session_guard(s);
+}
+
+static void session_hear(struct session *s)
+{
+	struct front *front = s->front;
+
+	switch (relay_hear(front)) {
+	case RELAY_WANTED:
+		session_pass(s);
+		break;
+	case RELAY_FAILED:
+		session_warn(front, "another daemon was to take over and has ended instead");
+		break;
+	case RELAY_NOTHING:
+		break;
+	}
+}
+
+/* So often, in ms, the main thread looks about unasked; -1: never. */
+static int session_pace(const struct session *s)
+{
+	return !s->summed_up ? SCAN_POLL_MS : atomic_load(&s->front->passed) ? PASSED_MS : -1;
+}
+
+/* Until a signal asks for the end (true), or the mount is gone or all of it that is this daemon's (false). */
 static bool session_serve(struct session *s)
 {
+	struct front *front = s->front;
+
 	for (;;) {
 		struct pollfd fds[] = {
 			{ .fd = s->signals, .events = POLLIN },
-			{ .fd = s->front->ready_fd, .events = POLLIN },
+			{ .fd = front->ready_fd, .events = POLLIN },
+			{ .fd = relay_fd(front->relay), .events = POLLIN },
 		};
 		struct signalfd_siginfo info;
 		eventfd_t n;
 
-		poll(fds, ARRAY_SIZE(fds), s->summed_up ? -1 : SCAN_POLL_MS);
+		poll(fds, ARRAY_SIZE(fds), session_pace(s));
 		if (fds[0].revents && read(s->signals, &info, sizeof(info)) > 0) {
 			if (info.ssi_signo != SIGUSR2)
 				return true;
-			watchdog_reload(s->watchdog);
+			session_reload(s);
 		}
 		if (fds[1].revents)
-			eventfd_read(s->front->ready_fd, &n);
-		if (loops_ended(s->loops))
+			eventfd_read(front->ready_fd, &n);
+		if (fds[2].revents)
+			session_hear(s);
+		if (loops_ended(s->loops) || (atomic_load(&front->passed) && relay_over(front)))
 			return false;
 		if (!s->summed_up)
 			sum_up(s);
@@ -231,14 +320,21 @@ static int session(struct session *s, struct rye_err *err)
 	return r;
 }
 
-static void take_kept(struct front *front, const struct handover *handover)
+/* False: the daemon before this one has ended, or says what is not known here. */
+static bool take_kept(struct front *front, struct handover *handover)
 {
 	struct handover_mount mount = handover_mount(handover);
 
 	if (mount.device < 0)
-		return;
-	front->init = mount.init;
-	front->init.same = false;
+		return true;
+	if (!mount.lives) {
+		front->init = mount.init;
+		front->init.same = false;
+		return true;
+	}
+	mount.device = front->relay ? relay_follow(front, mount.device) : -1;
+	handover_put(handover, &mount);
+	return mount.device >= 0;
 }
 
 int session_run(struct options *opt)
@@ -255,22 +351,29 @@ int session_run(struct options *opt)
 		fprintf(stderr, "ryefs: " AGAIN_WORD " is said by the watchdog of a mount alone\n");
 		return 1;
 	}
-	if (again)
-		take_kept(&front, s.handover);
+	if (s.handover && !proc_may_mount())
+		front.relay = relay_open();
+	if (again && !take_kept(&front, s.handover)) {
+		handover_close(s.handover);
+		relay_free(front.relay);
+		return 1;
+	}
 	if (mountpoint_prepare(opt, again ? s.handover : NULL, &err)) {
 		fprintf(stderr, "ryefs: %s\n", err.msg);
 		again_failed(opt, s.handover, &err);
 		handover_close(s.handover);
+		relay_free(front.relay);
 		return 1;
 	}
 	/* a watchdog is in the background already */
 	status = daemon_start(!opt->foreground && !again, &s.daemon);
 	if (status >= 0) {
 		handover_close(s.handover);
+		relay_free(front.relay);
 		return status;
 	}
 	s.watchdog = watchdog_start(opt, s.handover);
-	front.reloads = s.watchdog && s.handover && proc_may_mount();
+	front.reloads = s.watchdog && s.handover && (front.relay || proc_may_mount());
 	raise_files();
 	block_signals(&s);
 	clock_gettime(CLOCK_REALTIME, &front.started);
@@ -285,6 +388,7 @@ int session_run(struct options *opt)
 	watchdog_end(s.watchdog);
 	close(s.signals);
 	close(front.ready_fd);
+	relay_free(front.relay);
 	handover_close(s.handover);
 	return r ? 1 : 0;
 }

@@ -35,6 +35,11 @@ int session_fail_sys(struct rye_err *err, int sys, const char *what)
 	return rye_fail_sys(err, sys, "%s", what);
 }
 
+void session_warn(struct front *front, const char *text)
+{
+	journal_log(front->journal, RYE_LOG_WARN, "mount", text);
+}
+
 /* A refused message, for stderr of a foreground daemon. */
 static void session_parts_complain(void *arg, const char *line)
 {
@@ -246,8 +251,10 @@ int session_mount(struct front *front, const struct handover *handover, struct r
 	return 0;
 }
 
-void session_follow(struct front *front)
+void session_known(struct front *front)
 {
+	if (front->relay && !kept_known(front))
+		front->reloads = false;
 	if (front->init.epoch)
 		change_epoch(front);
 }

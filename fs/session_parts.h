@@ -13,7 +13,7 @@ struct handover;
 int session_parts_open(struct front *front, struct handover *handover, struct rye_err *err);
 int session_mount(struct front *front, const struct handover *handover, struct rye_err *err);
 /* The mount answers. What the kernel knows of a daemon before this one is told to be so no more. */
-void session_follow(struct front *front);
+void session_known(struct front *front);
 /* Does the mount lie at its path? It does not when it was unmounted, or another daemon took over. */
 bool session_on_top(const struct front *front);
 /* Closes the parking: cancels the runs that a request waits for and answers every parked
@@ -29,6 +29,7 @@ void session_parts_close(struct front *front);
 /* The line after the first scan. */
 void session_summary(struct front *front, const struct rye_counts *counts);
 
+void session_warn(struct front *front, const char *text); /* in .ryefs/log */
 int session_fail(struct rye_err *err, const char *what);
 int session_fail_sys(struct rye_err *err, int sys, const char *what);
 

@@ -73,6 +73,7 @@ struct named;
 struct notify;
 struct parking;
 struct pass;
+struct relay;
 struct ring;
 struct searches;
 struct shelf;
@@ -103,6 +104,7 @@ struct front {
 	struct journal *journal; /* .ryefs/log */
 	struct journal *changes; /* .ryefs/changes */
 	struct fuse_session *session;
+	struct relay *relay; /* NULL: no other daemon can go on with this connection */
 	struct ring *_Atomic ring; /* NULL: all requests come from /dev/fuse */
 	_Atomic enum front_uring uring; /* constant from the answer to INIT on */
 	struct node *root;
@@ -114,8 +116,7 @@ struct front {
 	bool reloads; /* SIGUSR2 makes another daemon take over */
 	struct front_init init; /* constant from the answer to INIT on */
 	struct rye_death death; /* of daemons of this mount before this one; times 0: none died */
-	/* counts the times told for unwatched directories (content_mtime) */
-	_Atomic uint64_t asked;
+	_Atomic uint64_t asked; /* the times told for unwatched directories (content_mtime) */
 	_Atomic uint64_t generation; /* grows with every change of any item */
 	/* grows with every name looked up and every listing in the merged trees and searches: what the
 	 * kernel was told to forget is not there again as long as it stays */
@@ -123,13 +124,12 @@ struct front {
 	struct front_since since[SINCE_PLACES];
 	int ready_fd; /* eventfd: INIT was answered, or the loop has ended */
 	bool answer_open; /* this kernel cannot do without OPEN */
-	/* main thread: parked requests were answered and their runs cancelled, for
-	 * the mount's end */
-	bool stopped;
+	bool stopped; /* main thread's: parked requests were answered, their runs cancelled */
 	bool expires; /* this kernel can expire an entry without dropping it */
 	bool parallel_lookups; /* it can look names of one directory up side by side */
 	_Atomic bool
 		skills_told[2]; /* that skills/, that its folders, too, are listed anew is queued */
+	_Atomic bool passed; /* another daemon goes on: this one serves those that are inside */
 	_Atomic bool inited;
 	_Atomic bool init_told,
 		init_done; /* INIT is being answered; it was, and what that settles stands */

@@ -180,6 +180,19 @@ void nodes_count(struct nodes *nodes, struct node_counts *ret)
 	*ret = nodes->counts;
 }
 
+fuse_ino_t *nodes_ids(struct nodes *nodes, size_t *ret_n)
+{
+	fuse_ino_t *ids;
+	size_t n = 0;
+
+	GUARD(&nodes->lock);
+	ids = calloc(nodes->counts.alive + 1, sizeof(*ids));
+	for (struct node *node = nodes->newest; ids && node; node = node->older)
+		ids[n++] = node_id(node);
+	*ret_n = n;
+	return ids;
+}
+
 struct node *node_find(struct nodes *nodes, const struct tree_key *key,
 		       const struct node_class *class, uint64_t version)
 {

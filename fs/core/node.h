@@ -73,6 +73,9 @@ int nodes_open(uint16_t epoch, struct nodes **ret); /* 0 or -errno */
 void nodes_close(struct nodes *nodes); /* after the session: frees what the kernel still held */
 void nodes_count(struct nodes *nodes, struct node_counts *ret);
 
+/* The ids of all that the kernel holds, the newest first, the caller's to free. NULL: out of memory. */
+fuse_ino_t *nodes_ids(struct nodes *nodes, size_t *ret_n);
+
 /* The current node of the key with that class and version, one more kernel reference. */
 struct node *node_find(struct nodes *nodes, const struct tree_key *key,
 		       const struct node_class *class, uint64_t version);

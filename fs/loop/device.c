@@ -153,6 +153,8 @@ static ssize_t device_writev(int fd, struct iovec *iov, int count, void *userdat
 
 	if (front->init.epoch)
 		atomic_fetch_add(&front->answers, 1);
+	if (is_answer(iov))
+		relay_take_out(front->relay, ((struct fuse_out_header *)iov[0].iov_base)->unique);
 	/* a notification may come before it */
 	if (atomic_load(&front->init_told) || !is_answer(iov)) {
 		if (ring && !is_answer(iov))
@@ -188,27 +190,34 @@ static void device_asked(struct front *front, const char *buf, size_t n)
 	front->init.asked_len = (uint16_t)n;
 }
 
-/* On the connection of a daemon before this one: the next request that is ours; n: bytes of one that was read. */
-static ssize_t device_own(struct front *front, int fd, void *buf, size_t len, ssize_t n)
+/* Of a request that was read, from another daemon or the device; 0: it is of another daemon. */
+static ssize_t device_own(struct front *front, int fd, bool other, void *buf, ssize_t n)
 {
-	while (n > 0 && !(n = (ssize_t)stale_pass(front, fd, buf, (size_t)n)))
-		n = read(fd, buf, len);
-	/* What is asked may follow from what was answered by another thread. The kernel stands between the
-	 * two, which no tool knows of a device that came through exec. */
-	(void)atomic_load(&front->answers);
+	if (n > 0 && !atomic_load(&front->init_told))
+		device_asked(front, buf, (size_t)n);
+	if (n > 0 && (front->init.epoch || other))
+		n = (ssize_t)stale_pass(front, fd, buf, (size_t)n);
 	return n;
 }
 
 static ssize_t device_read(int fd, void *buf, size_t len, void *userdata)
 {
 	struct front *front = userdata;
-	ssize_t n = read(fd, buf, len);
 	struct ring *ring = atomic_load(&front->ring);
+	int from = relay_arrive(front->relay, fd);
+	ssize_t n;
 
-	if (n > 0 && !atomic_load(&front->init_told))
-		device_asked(front, buf, (size_t)n);
+	do {
+		n = from == fd ? read(fd, buf, len) : relay_receive(front->relay, buf, len);
+	} while (n > 0 && !(n = device_own(front, fd, from != fd, buf, n)));
+	/* one that came by the other is there already */
+	if (n > 0 && from == fd)
+		relay_put(front->relay, buf);
+	relay_leave(front->relay, from, fd);
+	/* What is asked may follow from what was answered by another thread. The kernel stands between the
+	 * two, which no tool knows of a device that came through exec. */
 	if (front->init.epoch)
-		n = device_own(front, fd, buf, len, n);
+		(void)atomic_load(&front->answers);
 	if (ring)
 		ring_meet(ring);
 	return n;

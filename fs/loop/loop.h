@@ -43,6 +43,48 @@ void loops_end(struct loops *loops);
 struct ring;
 void ring_free(struct ring *ring);
 
+/* A signal to each of them: one that waits at the device, or at another daemon's socket, looks about. */
+void loops_stir(struct loops *loops);
+
+/*
+ * relay.c: another daemon follows this one on the same connection while this one lives . All of it on the main
+ * thread.
+ */
+
+/* front->relay: before the first request. NULL: there can be none. */
+struct relay *relay_open(void);
+void relay_free(struct relay *relay); /* NULL is fine */
+/* Readable: relay_hear has something to hear. NULL: -1. */
+int relay_fd(const struct relay *relay);
+
+/* A socket for the daemon that is to follow; or -errno: EMLINK, there are too many before this one that serve
+ * processes. */
+int relay_offer(struct front *front);
+enum relay_heard {
+	RELAY_NOTHING, /* or the end of a daemon before this one, for which it has been answered */
+	RELAY_WANTED, /* the next one could begin */
+	RELAY_FAILED, /* … has ended without */
+};
+enum relay_heard relay_hear(struct front *front);
+/* No thread reads the device any more; false: one does. */
+bool relay_stop(struct relay *relay, struct loops *loops);
+/* The next one begins. False: it has ended meanwhile. */
+bool relay_pass(struct front *front);
+/* Instead: the device is read again. */
+void relay_withdraw(struct relay *relay);
+/* When it was passed on: nothing is left that only this daemon can answer. Has the kernel forget what is not in
+ * use, which it can from Linux 6.18 on; before, it does when it wants the memory. */
+bool relay_over(const struct front *front);
+
+/* In the next one: takes over that socket, and what the daemon before has to say; its device, or -1. */
+int relay_follow(struct front *front, int socket);
+/* The daemon before this one has stopped; false: it goes on. */
+bool relay_begin(struct front *front);
+
+/* On the connection of a daemon before this one: to libfuse what the kernel said at first. -1: this one would
+ * answer otherwise. */
+int device_say_init(struct front *front);
+
 /*
  * aside.c: which of them read the device, whose task has a place. Lock: one, taken last but for
  * parking's; nothing is called under it.

@@ -11,10 +11,29 @@
 
 /* ---- device.c, stale.c ---- */
 
-/* To libfuse what the kernel said to the daemon before. -1: this one would answer otherwise. */
-int device_say_init(struct front *front);
-/* A request that was read, in memory of malloc; its length by now, 0: it is of another daemon, and answered. */
+/* A request that was read, in memory of malloc; its length by now, 0: it is of another daemon, and answered or
+ * passed on. */
 size_t stale_pass(const struct front *front, int fd, void *buf, size_t len);
+
+/* ---- relay.c ---- */
+
+/* From where the calling thread is to read next: fd, the device's, or the next daemon's socket. */
+int relay_arrive(struct relay *relay, int fd);
+/* What it has read is its own, or was passed on. */
+void relay_leave(struct relay *relay, int from, int fd);
+/* Instead of read(2), from the next daemon's socket. */
+ssize_t relay_receive(struct relay *relay, void *buf, size_t len);
+
+/* A request is in this daemon's hand; it was answered. */
+void relay_put(struct relay *relay, const void *request);
+void relay_take_out(struct relay *relay, uint64_t unique);
+
+/* Does the daemon of that epoch live? */
+bool relay_has(const struct front *front, uint16_t epoch);
+/* To that one. False: it does not live, or takes nothing. */
+bool relay_tell(const struct front *front, uint16_t epoch, const void *request, size_t len);
+/* To each of them: what says of no node whose it is. */
+void relay_tell_all(const struct front *front, const void *request, size_t len);
 
 /* ---- aside.c ---- */
 

@@ -137,8 +137,6 @@ int loops_start(struct front *front, struct loops **ret)
 	pthread_mutex_init(&loops->lock, NULL);
 	sigemptyset(&act.sa_mask);
 	sigaction(SIGUSR1, &act, NULL);
-	if (front->init.epoch && device_say_init(front))
-		return -1;
 	/* the sizes of libfuse's buffers are settled by INIT: the others come after it */
 	for (int i = 0; i < LOOPS; i++) {
 		aside_arrive(front->asides);
@@ -152,6 +150,13 @@ int loops_start(struct front *front, struct loops **ret)
 bool loops_ended(struct loops *loops)
 {
 	return atomic_load(&loops->ended);
+}
+
+void loops_stir(struct loops *loops)
+{
+	GUARD(&loops->lock);
+	for (size_t i = 0; i < loops->n; i++)
+		pthread_kill(loops->threads[i], SIGUSR1);
 }
 
 void loops_end(struct loops *loops)
@@ -168,8 +173,7 @@ void loops_end(struct loops *loops)
 		struct pollfd wait = { .fd = loops->front->ready_fd, .events = POLLIN };
 
 		/* a signal that arrives before the read begins interrupts nothing */
-		for (size_t i = 0; i < loops->n; i++)
-			pthread_kill(loops->threads[i], SIGUSR1);
+		loops_stir(loops);
 		poll(&wait, 1, 1);
 	}
 	for (size_t i = 0; i < loops->n; i++)

@@ -2,8 +2,9 @@
 /*
  * stale.c - requests about what a daemon before this one has told the kernel of.
  *
- * Owns no state. Where a daemon goes on with a dead one's connection (mount/kept.c), the kernel still has
- * that one's node ids, which mean nothing here. Each says of which daemon it is. Those of another are
+ * Owns no state. Where a daemon goes on with another's connection (mount/kept.c, relay.c), the kernel still has
+ * that one's node ids, which mean nothing here. Each says of which daemon it is. Those of one that lives are
+ * passed on to it, and what is about nodes of two is EXDEV, as between two mounts. Those of a dead one are
  * answered with ESTALE: then the kernel looks the path up again from the root, which every daemon
  * has, and an open file or a shell inside gets that error. A request that was in the dead daemon's hands
  * has been sent once more and says so; whether a change among them was made is not known, and it is not made
@@ -21,20 +22,37 @@
 /* Of `unique`: FUSE_UNIQUE_RESEND of <linux/fuse.h>, from Linux 6.9 on. */
 #define STALE_RESENT (UINT64_C(1) << 63)
 
-static bool stale_id(const struct front *front, uint64_t id)
+/* The root is every daemon's, and 0 no node. */
+static uint16_t stale_epoch(const struct front *front, uint64_t id)
 {
-	return id && id != FUSE_ROOT_ID && id >> NODE_EPOCH_BIT != front->init.epoch;
+	return id && id != FUSE_ROOT_ID ? (uint16_t)(id >> NODE_EPOCH_BIT) : front->init.epoch;
 }
 
-/* Two operations name a second node, first in what follows the head. */
+static bool stale_id(const struct front *front, uint64_t id)
+{
+	return stale_epoch(front, id) != front->init.epoch;
+}
+
+/* The second node that an operation names, in what follows the head; else the first. */
 static uint64_t stale_second(const struct fuse_in_header *head, size_t len)
 {
-	uint64_t id = 0;
+	uint64_t id = head->nodeid;
+	size_t at;
 
-	if ((head->opcode == FUSE_RENAME || head->opcode == FUSE_RENAME2 ||
-	     head->opcode == FUSE_LINK) &&
-	    len >= sizeof(*head) + sizeof(id))
-		memcpy(&id, head + 1, sizeof(id));
+	switch (head->opcode) {
+	case FUSE_RENAME:
+	case FUSE_RENAME2:
+	case FUSE_LINK:
+		at = 0;
+		break;
+	case FUSE_COPY_FILE_RANGE:
+		at = offsetof(struct fuse_copy_file_range_in, nodeid_out);
+		break;
+	default:
+		return id;
+	}
+	if (len >= sizeof(*head) + at + sizeof(id))
+		memcpy(&id, (const char *)(head + 1) + at, sizeof(id));
 	return id;
 }
 
@@ -53,11 +71,14 @@ static bool only_looks(uint32_t opcode)
 	return false;
 }
 
-static void stale_answer(int fd, const struct fuse_in_header *head)
+/* sys: EXDEV; 0: its daemon is dead. */
+static void stale_answer(int fd, const struct fuse_in_header *head, int sys)
 {
 	bool again = !(head->unique & STALE_RESENT) || only_looks(head->opcode);
 	const struct fuse_out_header out = { .len = sizeof(out),
-					     .error = again ? -ESTALE : -EIO,
+					     .error = sys   ? -sys :
+						      again ? -ESTALE :
+							      -EIO,
 					     .unique = head->unique };
 	ssize_t n = write(fd, &out, sizeof(out));
 
@@ -84,17 +105,35 @@ static size_t stale_forgets(const struct front *front, struct stale_heap *heap, 
 	return n ? heap->head.len : 0;
 }
 
+/* About nodes of other daemons, or of another and this one. */
+static void stale_other(const struct front *front, int fd, const void *buf, size_t len)
+{
+	const struct fuse_in_header *head = buf;
+	uint16_t one = stale_epoch(front, head->nodeid);
+	uint16_t two = stale_epoch(front, stale_second(head, len));
+	bool mixed = one != two && (relay_has(front, one) || relay_has(front, two));
+
+	if (mixed)
+		stale_answer(fd, head, EXDEV);
+	else if ((one != two || !relay_tell(front, one, buf, len)) && head->opcode != FUSE_FORGET)
+		stale_answer(fd, head, 0);
+}
+
 size_t stale_pass(const struct front *front, int fd, void *buf, size_t len)
 {
 	const struct fuse_in_header *head = buf;
 
 	if (len < sizeof(*head))
 		return len;
-	if (head->opcode == FUSE_BATCH_FORGET && len >= sizeof(struct stale_heap))
+	if (head->opcode == FUSE_BATCH_FORGET && len >= sizeof(struct stale_heap)) {
+		relay_tell_all(front, buf, len);
 		return stale_forgets(front, buf, len);
+	}
+	/* it says of no node whose it is */
+	if (head->opcode == FUSE_INTERRUPT)
+		relay_tell_all(front, buf, len);
 	if (!stale_id(front, head->nodeid) && !stale_id(front, stale_second(head, len)))
 		return len;
-	if (head->opcode != FUSE_FORGET)
-		stale_answer(fd, head);
+	stale_other(front, fd, buf, len);
 	return 0;
 }

@@ -249,11 +249,8 @@ void again_reload(const struct options *opt, const struct handover *handover,
 	/* a child of none that would have to wait for its end */
 	if (fork() == 0) {
 		struct handover *next = handover_next(handover);
-		struct again_death beside = *at;
-
-		beside.mount.device = -1;
 		if (next)
-			again_begin(opt, next, program, &beside);
+			again_begin(opt, next, program, at);
 	}
 	_exit(0);
 }

@@ -20,6 +20,8 @@
 #include <sys/stat.h>
 
 #define HANDOVER_LAYOUT UINT64_C(0x72796566736b0002)
+/* The device is a socket to a daemon that lives: what does not know that is not to begin. */
+#define HANDOVER_LINKED UINT64_C(0x72796566736b0003)
 /* What is left of the log, and how much of it is told: a screen. */
 #define HANDOVER_LOG 16384
 #define HANDOVER_TOLD 2048
@@ -83,7 +85,8 @@ static bool handover_take(struct handover *handover, int fd)
 		return false;
 	handover->fd = fd;
 	if (fcntl(fd, F_SETFD, FD_CLOEXEC) || !handover_map(handover) ||
-	    handover->memory->layout != HANDOVER_LAYOUT)
+	    (handover->memory->layout != HANDOVER_LAYOUT &&
+	     handover->memory->layout != HANDOVER_LINKED))
 		return false;
 	read_before(handover->memory, handover->before);
 	atomic_store(&handover->memory->written, 0);
@@ -152,6 +155,8 @@ const char *handover_before(const struct handover *handover)
 void handover_put(struct handover *handover, const struct handover_mount *mount)
 {
 	handover->memory->mount = *mount;
+	handover->memory->layout = mount->lives && mount->device >= 0 ? HANDOVER_LINKED :
+									HANDOVER_LAYOUT;
 }
 
 struct handover_mount handover_mount(const struct handover *handover)

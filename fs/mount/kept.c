@@ -41,15 +41,21 @@ bool kept_kernel_is_mended(const char *release)
 	       (major == 6 && minor == 12 && patch >= 96);
 }
 
+bool kept_known(const struct front *front)
+{
+	const struct front_init *init = &front->init;
+
+	return front->uring != URING_ON && init->epoch < UINT16_MAX && init->told_len &&
+	       init->asked_len >= sizeof(struct fuse_in_header) + sizeof(struct fuse_init_in);
+}
+
 bool kept_can(const struct options *opt, const struct front *front)
 {
 	const struct front_init *init = &front->init;
 	struct fuse_init_in in;
 	struct utsname name;
 
-	if (opt->survive == SURVIVE_OFF || front->uring == URING_ON ||
-	    front->init.epoch == UINT16_MAX || !init->told_len ||
-	    init->asked_len < sizeof(struct fuse_in_header) + sizeof(in))
+	if (opt->survive == SURVIVE_OFF || !kept_known(front))
 		return false;
 	memcpy(&in, init->asked + sizeof(struct fuse_in_header), sizeof(in));
 	if (!(in.flags & FUSE_INIT_EXT) || !(in.flags2 & KEPT_RESEND_FLAG))

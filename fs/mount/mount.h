@@ -34,7 +34,8 @@ struct handover_mount {
 	int id; /* as mountinfo has it */
 	pid_t daemon;
 	bool lives; /* its daemon goes on until the last user of that mount has left */
-	/* the next daemon goes on with this open device (kept.c); -1: with one of its own */
+	/* the next daemon goes on with this open device (kept.c), or, where the one before lives, asks that one for it
+	 * by this socket (loop/relay.h); -1: with one of its own */
 	int device;
 	struct front_init init;
 };
@@ -69,7 +70,8 @@ void again_look(pid_t pid, int pidfd, struct again_death *ret);
  */
 void again_mount(const struct options *opt, struct handover *handover,
 		 const struct again_death *death);
-/* Starts another daemon, of the program that lies by now where this one's lay, which takes the mount's place. */
+/* Starts another daemon, of the program that lies by now where this one's lay, which takes the mount's place; or
+ * goes on with its connection, by that socket (at->mount.device). */
 void again_reload(const struct options *opt, const struct handover *handover,
 		  const struct again_death *at);
 
@@ -81,6 +83,8 @@ void again_failed(const struct options *opt, const struct handover *handover,
  * kept.c: the next daemon goes on with the connection of the one that has died.
  */
 
+/* Is it known what INIT has said, and is there no ring? Then another daemon can go on while this one lives. */
+bool kept_known(const struct front *front);
 /* Can that be, if this daemon dies? After INIT. */
 bool kept_can(const struct options *opt, const struct front *front);
 bool kept_kernel_is_mended(const char *release);
@@ -175,8 +179,10 @@ struct watchdog *watchdog_start(const struct options *opt, struct handover *hand
 void watchdog_guard(struct watchdog *watchdog, const char *mountpoint);
 /* If this daemon dies, the next one is to go on with its device. Its `front` has what that one has to know. */
 void watchdog_keep(struct watchdog *watchdog, const struct front *front);
-/* Another daemon is to take over. */
-void watchdog_reload(struct watchdog *watchdog);
+/* Another daemon is to take over: it gets this socket (loop/relay.h), or -1. */
+void watchdog_reload(struct watchdog *watchdog, int socket);
+/* It goes on with this connection: the death of this daemon is no more the end of that. */
+void watchdog_passed(struct watchdog *watchdog);
 /* The daemon was asked to end: if it dies on the way there is to be no next one. */
 void watchdog_ending(struct watchdog *watchdog);
 /* The daemon ends in order; waits until the watchdog has gone. */

@@ -58,7 +58,9 @@ struct guarded {
 /* Messages of one byte; longer ones are a mountpoint, or what is to be kept, with the device. */
 #define SAID_END '\0' /* I end in order */
 #define SAID_ENDING '.' /* I was asked to */
-#define SAID_RELOAD '+' /* another daemon is to take over */
+#define SAID_RELOAD \
+	'+' /* another daemon is to take over, by the socket that comes with it, if one does */
+#define SAID_PASSED '-' /* it has */
 
 /* ---- in the child ---- */
 
@@ -165,6 +167,7 @@ static void learn_connection(struct guarded *guarded, const char *mountpoint)
 
 	if (!line)
 		return;
+	guarded->ending = false;
 	guarded->minor = minor(mount.dev);
 	guarded->death.mount.id = mount.id;
 	snprintf(guarded->mountpoint, sizeof(guarded->mountpoint), "%s", mountpoint);
@@ -198,6 +201,19 @@ static void learn_device(struct guarded *guarded, const void *text, int device)
 	memcpy(&guarded->death.mount.init, text, sizeof(struct front_init));
 }
 
+/* socket: to the daemon, or -1. */
+static void hear_reload(struct guarded *guarded, int socket)
+{
+	struct again_death beside = guarded->death;
+
+	beside.mount.lives = true;
+	beside.mount.device = socket;
+	if (guarded->handover && *guarded->mountpoint)
+		again_reload(guarded->opt, guarded->handover, &beside);
+	if (socket >= 0)
+		close(socket);
+}
+
 enum heard {
 	HEARD,
 	HEARD_NOTHING, /* all of its threads have gone */
@@ -218,15 +234,15 @@ static enum heard hear_daemon(struct guarded *guarded, int socket)
 		return HEARD;
 	}
 	if (n == 1 && *text == SAID_RELOAD) {
-		guarded->death.mount.lives = true;
-		if (guarded->handover && *guarded->mountpoint)
-			again_reload(guarded->opt, guarded->handover, &guarded->death);
-		guarded->death.mount.lives = false;
+		hear_reload(guarded, device);
 		return HEARD;
 	}
 	if (n == 1) {
 		guarded->ending = true;
 		watchdog_unkeep(guarded);
+		/* the connection is not this daemon's any more */
+		if (*text == SAID_PASSED)
+			*guarded->mountpoint = 0;
 		return *text == SAID_END ? HEARD_END : HEARD;
 	}
 	learn_connection(guarded, text);
@@ -265,6 +281,9 @@ static void begin_kept(struct guarded *guarded)
 
 	if (guarded->handover && guarded->opt->again_fd >= 0)
 		mount = handover_mount(guarded->handover);
+	/* of one that lives it is that one's, until it has passed it on */
+	if (mount.lives)
+		mount.device = -1;
 	guarded->death.mount = mount;
 	guarded->death.mount.lives = false;
 	guarded->death.mount.daemon = guarded->daemon;
@@ -334,32 +353,44 @@ static void watchdog_tell(struct watchdog *watchdog, char what)
 		fprintf(stderr, "ryefs: the watchdog does not listen: %m\n");
 }
 
-void watchdog_keep(struct watchdog *watchdog, const struct front *front)
+/* fd: goes with it; -1: none does. */
+static void watchdog_send(struct watchdog *watchdog, void *what, size_t len, int fd)
 {
-	struct front_init init = front->init;
-	int device = fuse_session_fd(front->session);
 	union {
 		struct cmsghdr head;
 		char room[CMSG_SPACE(sizeof(int))];
 	} control = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)),
 				.cmsg_level = SOL_SOCKET,
 				.cmsg_type = SCM_RIGHTS } };
-	struct iovec iov = { &init, sizeof(init) };
+	struct iovec iov = { what, len };
 	struct msghdr message = { .msg_iov = &iov,
 				  .msg_iovlen = 1,
-				  .msg_control = &control,
-				  .msg_controllen = sizeof(control) };
+				  .msg_control = fd < 0 ? NULL : &control,
+				  .msg_controllen = fd < 0 ? 0 : sizeof(control) };
 
-	if (!watchdog)
-		return;
-	memcpy(CMSG_DATA(&control.head), &device, sizeof(device));
-	sendmsg(watchdog->socket, &message, MSG_NOSIGNAL);
+	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+	if (watchdog)
+		sendmsg(watchdog->socket, &message, MSG_NOSIGNAL);
 }
 
-void watchdog_reload(struct watchdog *watchdog)
+void watchdog_keep(struct watchdog *watchdog, const struct front *front)
+{
+	struct front_init init = front->init;
+
+	watchdog_send(watchdog, &init, sizeof(init), fuse_session_fd(front->session));
+}
+
+void watchdog_reload(struct watchdog *watchdog, int socket)
+{
+	char what = SAID_RELOAD;
+
+	watchdog_send(watchdog, &what, 1, socket);
+}
+
+void watchdog_passed(struct watchdog *watchdog)
 {
 	if (watchdog)
-		watchdog_tell(watchdog, SAID_RELOAD);
+		watchdog_tell(watchdog, SAID_PASSED);
 }
 
 void watchdog_ending(struct watchdog *watchdog)

@@ -267,7 +267,7 @@ errno() {
 # A sanitizer wants to be the first library; what is preloaded here is built without.
 preloaded() { # NAME VARIABLE=VALUE CMD...
   local so=$PRELOADED/$1.so
-  local -x "$2" LD_PRELOAD="${so:?}" ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0"
+  local -x "$2" LD_PRELOAD="${so:?}${LD_PRELOAD:+:$LD_PRELOAD}" ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0"
   "${@:3}"
 }
 
@@ -349,6 +349,40 @@ umount_rye() {
   rc=$?
   DAEMON=
   return "$rc"
+}
+
+# ---- kernels, users ----
+
+# Can a daemon go on with a dead one's connection here? What fs/mount/kept.c asks.
+mended() {
+  local release
+  release=$(uname -r) release=${release%%[!0-9.]*}
+  case $release in
+    6.12.* | 6.18.*) printf '%s\n' "6.${release#6.}" | awk -F. '{ exit !($2 == 12 ? $3 >= 96 : $3 >= 39) }' ;;
+    *) printf '7.1.4\n%s\n' "$release" | sort -CV ;;
+  esac
+}
+
+# Has each mount a ring, whatever its options say (meson test --setup ring)?
+over_ring() { [ -n "${RYE_TEST_RING:-}" ]; }
+
+# root's: the whole test once more, by one who may not mount
+again_as_user() {
+  [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && unshare -m true 2>/dev/null || return 0
+  mkdir -p "$T/theirs/tests"
+  cp "$RYEFS" "$T/theirs/ryefs"
+  cp -rL "${RYEFS%/*}/bundle" "$T/theirs/bundle"
+  cp "$0" "${BASH_SOURCE[0]}" "$T/theirs/tests/"
+  chmod 755 "$T"
+  chown -R 65534 "$T/theirs"
+  cat >"$T/as_user" <<EOF
+mount -t tmpfs -o mode=755 none /dev && mknod -m 666 /dev/fuse c 10 229 && mknod -m 666 /dev/null c 1 3 &&
+  mknod -m 666 /dev/zero c 1 5 && mknod -m 666 /dev/urandom c 1 9 && ln -s /proc/self/fd /dev/fd || exit
+TMPDIR=$T/theirs RYEFS=$T/theirs/ryefs setpriv --reuid 65534 --regid 65534 --clear-groups bash "$T/theirs/tests/${0##*/}" 2>&1
+EOF
+  unshare -m bash "$T/as_user" >"$T/said" </dev/null
+  is "a user's: nothing fails" "$(grep -A5 '^not ok' "$T/said")" ""
+  like "and all of it was tried" "$(grep '^1\.\.' "$T/said")" '^1\.\.[2-9][0-9]$'
 }
 
 # ---- counters ----

@@ -30,12 +30,8 @@ static struct {
 } stale = { .front = { .init = { .epoch = 3 } } };
 
 /* 0: it passes; else the errno that was answered, 1: it is gone without an answer. */
-static int asked(uint32_t opcode, uint64_t id, uint64_t second, uint64_t unique)
+static int asked_so(struct asked ask)
 {
-	struct asked ask = {
-		{ .len = sizeof(ask), .opcode = opcode, .nodeid = id, .unique = unique },
-		{ second }
-	};
 	struct fuse_out_header out;
 	size_t n = stale_pass(&stale.front, stale.pipe[1], &ask, sizeof(ask));
 
@@ -45,8 +41,24 @@ static int asked(uint32_t opcode, uint64_t id, uint64_t second, uint64_t unique)
 	}
 	if (read(stale.pipe[0], &out, sizeof(out)) < 0)
 		return 1;
-	assert_true(out.unique == unique);
+	assert_true(out.unique == ask.head.unique);
 	return -out.error;
+}
+
+static int asked(uint32_t opcode, uint64_t id, uint64_t second, uint64_t unique)
+{
+	return asked_so((struct asked){
+		{ .len = sizeof(struct asked), .opcode = opcode, .nodeid = id, .unique = unique },
+		{ second } });
+}
+
+static int asked_copy(uint64_t from, uint64_t to)
+{
+	return asked_so((struct asked){ { .len = sizeof(struct asked),
+					  .opcode = FUSE_COPY_FILE_RANGE,
+					  .nodeid = from,
+					  .unique = 2 },
+					{ 0, 0, to } });
 }
 
 static void whose_nodes(void **state)
@@ -61,6 +73,10 @@ static void whose_nodes(void **state)
 	assert_int_equal(asked(FUSE_RENAME, OLD_ID, OWN_ID, 2), ESTALE);
 	assert_int_equal(asked(FUSE_RENAME, OWN_ID, FUSE_ROOT_ID, 2), 0);
 	assert_int_equal(asked(FUSE_LINK, OWN_ID, OWN_ID, 2), 0);
+	/* the second node lies elsewhere: behind two numbers */
+	assert_int_equal(asked_copy(OWN_ID, OLD_ID), ESTALE);
+	assert_int_equal(asked_copy(OLD_ID, OWN_ID), ESTALE);
+	assert_int_equal(asked_copy(OWN_ID, OWN_ID), 0);
 	/* a number in the same place that is no node */
 	assert_int_equal(asked(FUSE_WRITE, OWN_ID, OLD_ID, 2), 0);
 	assert_int_equal(asked(FUSE_INTERRUPT, 0, 4, 2), 0);

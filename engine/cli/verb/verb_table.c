@@ -222,7 +222,7 @@ static const struct cli_verb verbs[] = {
 	  .help = "have a mount taken over by the program as it is now, with no gap",
 	  .more = "After an upgrade. Paths lead to the next daemon at once. What is open, shells that stand\n"
 		  "inside and runs under way stay with the one before, which ends when the last has left.\n"
-		  "Wanted are root, Linux 6.5 and a mount in the background.",
+		  "Wanted is a mount in the background; of root's Linux 6.5, and with io_uring root.",
 	  .examples = "ryefs reload mnt",
 	  .min = 1,
 	  .max = 1,

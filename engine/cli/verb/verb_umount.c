@@ -169,15 +169,16 @@ int verb_reload(struct cli *cli)
 	if (daemon < 0)
 		return cli_complain(cli, CLI_DENIED, mend, "%s does not answer you", path);
 	if (!json_flag(stats, "reloads", false))
-		return cli_complain(cli, CLI_DENIED, mend,
-				    "%s cannot be taken over: that takes a mount of root's in the "
-				    "background; unmount it and mount it again",
-				    path);
+		return cli_complain(
+			cli, CLI_DENIED, mend,
+			"%s cannot be taken over: that takes a mount in the background, "
+			"and root where it has io_uring; unmount it and mount it again",
+			path);
 	if (pidfd_send_signal(daemon, SIGUSR2, NULL, 0) ||
 	    !taken_over(cli, path, (pid_t)json_int(stats, "pid", 0)))
 		return cli_complain(cli, CLI_FAILED, NULL,
 				    "%s stays with its daemon: the program could not take over "
-				    "(Linux 6.5 is wanted)",
+				    "(.ryefs/log says more; of root's mounts Linux 6.5 is wanted)",
 				    path);
 	return out_success(cli, "reloaded", path, NULL);
 }
