@@ -85,7 +85,8 @@ done
 MANY=${RYE_THREADS:-12}
 # What each of the daemon's descriptors is, without numbers. Those of processes are of a table of the
 # last callers and those above them, which is as full as there were different ones: bounded, no more.
-descriptors() { find "/proc/$DAEMON/fd" -type l -printf '%l\n' 2>/dev/null | sed "s|^$T||; s/[0-9]\{2,\}/N/g" | grep -vE 'pidfd|^/proc/N(/stat|/status)?( \(deleted\))?$' | sort; }
+# a ring's servers keep theirs
+descriptors() { find "/proc/$DAEMON/fd" -type l -printf '%l\n' 2>/dev/null | sed "s|^$T||; s/[0-9]\{2,\}/N/g" | grep -vE 'pidfd|io_uring|^/proc/N(/stat|/status)?( \(deleted\))?$' | sort; }
 pidfds() { find "/proc/$DAEMON/fd" -type l -printf '%l\n' 2>/dev/null | grep -c pidfd; }
 looks() { find "/proc/$DAEMON/fd" -type l -printf '%l\n' 2>/dev/null | grep -cE '^/proc/[0-9]+(/stat|/status)?( \(deleted\))?$'; }
 descriptors >"$T/descriptors"

@@ -161,6 +161,17 @@ daemon=$DAEMON
 ok "an unmount ends it" umount_rye
 not_ok "and all of its threads" test -e "/proc/$daemon"
 
+# Of a processor that is not there, or not for the daemon, another has the queue.
+if [ "$(nproc)" -gt 1 ]; then
+  taskset -pc 0 $$ >"$T/out"
+  with "$MAY" Y mount_rye io_uring
+  taskset -pc "0-$(($(nproc --all) - 1))" $$ >"$T/out"
+  is "a daemon that may not run everywhere" "$(told)" on
+  is "has none of its threads elsewhere" "$(cat "/proc/$DAEMON/task/"*/status | sed -n 's/^Cpus_allowed_list:\t//p' | sort -u)" 0
+  ok "and answers everywhere" asks sh -c "ls -R '$M/tools' && echo '{\"command\":\"true\"}' >'$M/tools/rye/bash/run'"
+  umount_rye
+fi
+
 killed() {
   local i
   for ((i = 0; i < ROUNDS; i++)); do
