@@ -64,7 +64,7 @@ struct runner_wait {
 	struct rye_call *call; /* set before wait_call */
 	struct rye_outcome outcome; /* blobs are references of its own */
 	sigset_t signals;
-	int notices; /* inotify over the thread's directory; or -1 */
+	int notices; /* the thread's directory, of which SIGIO tells; or -1 */
 	bool leaves; /* it goes on elsewhere, and a signal without the mark ends this process alone */
 	bool signalled, cancelled;
 	_Atomic bool done; /* the outcome is there */
@@ -72,6 +72,8 @@ struct runner_wait {
 
 /* Before any thread is started: threads inherit the mask, so wait_call gets every signal. */
 void wait_init(struct runner_wait *wait, const struct orders *orders);
+/* The next of `signals`; SIGIO: what was made in the directory is to be looked at. */
+int wait_signal(const struct runner_wait *wait);
 /* A signal was taken from `signals`; SIGIO also without one. True, once: the call is to end. */
 bool wait_heard(struct runner_wait *wait, int number);
 /* rye_done_fn; arg: the struct runner_wait. From any thread. */

@@ -35,8 +35,7 @@ static void *job_work(void *arg)
 static void job_wait(struct runner_job *job, struct runner_wait *wait)
 {
 	/* the mark may have been there first */
-	for (int number = SIGIO; !atomic_load(&job->done);
-	     number = sigwaitinfo(&wait->signals, NULL))
+	for (int number = SIGIO; !atomic_load(&job->done); number = wait_signal(wait))
 		if (wait_heard(wait, number))
 			(void)!eventfd_write(job->stop, 1);
 }

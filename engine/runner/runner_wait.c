@@ -8,23 +8,25 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <unistd.h>
 
-/* Without notices the thread can be ended by signals alone. */
+/* Where the kernel gives no notices, so often the directory is looked at. */
+#define UNNOTICED_NS 500000000
+
+/*
+ * A name that is made there is told by SIGIO. Not by inotify, whose end the end of the process would wait for: 8 to 12 ms,
+ * and what waits for the thread with it. A descriptor of its own: the close of any copy ends the notices.
+ */
 static int watch_marks(int dir)
 {
-	int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	char path[64];
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", dir);
-	if (fd < 0 || inotify_add_watch(fd, path, IN_CREATE | IN_MOVED_TO) < 0)
+	if (fd >= 0 && fcntl(fd, F_NOTIFY, (long)(DN_CREATE | DN_MULTISHOT)) == 0)
 		return fd;
-	fcntl(fd, F_SETOWN, getpid());
-	fcntl(fd, F_SETFL, O_NONBLOCK | O_ASYNC);
-	return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
 }
 
 void wait_init(struct runner_wait *wait, const struct orders *orders)
@@ -42,13 +44,19 @@ void wait_init(struct runner_wait *wait, const struct orders *orders)
 	wait->notices = watch_marks(wait->orders->dir);
 }
 
-/* Looks at the directory, and takes what the kernel has told of it. */
+int wait_signal(const struct runner_wait *wait)
+{
+	const struct timespec period = { .tv_nsec = UNNOTICED_NS };
+	int number;
+
+	if (wait->notices >= 0)
+		return sigwaitinfo(&wait->signals, NULL);
+	number = sigtimedwait(&wait->signals, NULL, &period);
+	return number < 0 ? SIGIO : number;
+}
+
 static bool wait_is_marked(const struct runner_wait *wait)
 {
-	char told[4096];
-
-	while (wait->notices >= 0 && read(wait->notices, told, sizeof(told)) > 0)
-		;
 	return !faccessat(wait->orders->dir, CANCEL_MARK, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
@@ -87,7 +95,7 @@ void wait_on_done(void *arg, const struct rye_outcome *outcome)
 void wait_call(struct runner_wait *wait)
 {
 	/* the mark may have been there first */
-	for (int number = SIGIO;; number = sigwaitinfo(&wait->signals, NULL)) {
+	for (int number = SIGIO;; number = wait_signal(wait)) {
 		if (atomic_load(&wait->done))
 			return;
 		if (wait_heard(wait, number))

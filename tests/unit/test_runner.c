@@ -5,6 +5,8 @@
  */
 #include "rye_test.h"
 
+#include "own_fds.h"
+
 #include "bounds.h"
 #include "runner/runner_inner.h"
 #include "scope.h"
@@ -88,12 +90,59 @@ static void how_it_ended(void **state)
 	assert_string_equal(wait_status(&wait), "error");
 }
 
+/* Made under another name and renamed, as every file there is. */
+static void mark(int fd, const char *name)
+{
+	assert_int_equal(mknodat(fd, "made", S_IFREG | 0600, 0), 0);
+	assert_int_equal(renameat(fd, "made", fd, name), 0);
+}
+
+/* It is told of what is made in the directory, and ends by the mark alone; at its end nothing has to be waited for. */
+static void a_mark_is_heard(void **state)
+{
+	char dir[] = "/tmp/rye-runner-XXXXXX";
+	struct orders orders = { .dir = -1, .doc = json_pack("{s:s}", "type", ORDERS_REMOTE) };
+	struct runner_wait wait;
+	sigset_t before;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	orders.dir = open(dir, O_RDONLY | O_DIRECTORY);
+	pthread_sigmask(SIG_SETMASK, NULL, &before);
+	wait_init(&wait, &orders);
+	assert_true(wait.notices >= 0);
+	assert_int_equal(own_fds("anon_inode:inotify"), 0);
+	mark(orders.dir, "other");
+	assert_int_equal(wait_signal(&wait), SIGIO);
+	/* what else was told of it: it stands for one look */
+	while (sigtimedwait(&wait.signals, NULL, &(struct timespec){ 0 }) == SIGIO)
+		continue;
+	assert_false(wait_heard(&wait, SIGIO));
+	mark(orders.dir, CANCEL_MARK);
+	assert_int_equal(wait_signal(&wait), SIGIO);
+	assert_true(wait_heard(&wait, SIGIO));
+	assert_false(wait_heard(&wait, SIGIO));
+	/* a kernel that gives no notices */
+	close(wait.notices);
+	wait.notices = -1;
+	while (sigtimedwait(&wait.signals, NULL, &(struct timespec){ 0 }) == SIGIO)
+		continue;
+	assert_int_equal(wait_signal(&wait), SIGIO);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	unlinkat(orders.dir, CANCEL_MARK, 0);
+	unlinkat(orders.dir, "other", 0);
+	close(orders.dir);
+	rmdir(dir);
+	json_decref(orders.doc);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(orders_of_another_version_are_none),
 		cmocka_unit_test(what_is_told_is_bounded),
 		cmocka_unit_test(how_it_ended),
+		cmocka_unit_test(a_mark_is_heard),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+/*
+ * own_fds.h: which descriptors this process has. Of some the kernel takes its time at the end, and what waits for the
+ * process waits with it.
+ */
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* How many there are that /proc calls so. */
+static inline int own_fds(const char *called)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	const struct dirent *entry;
+	int n = 0;
+
+	while (dir && (entry = readdir(dir))) {
+		char path[300], text[64] = "";
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%s", entry->d_name);
+		n += readlink(path, text, sizeof(text) - 1) > 0 && !strcmp(text, called);
+	}
+	if (dir)
+		closedir(dir);
+	return dir ? n : -1;
+}
