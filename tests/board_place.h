@@ -43,7 +43,7 @@ static inline void board_place_drop(struct board_place *p)
 	char path[128];
 
 	board_close(p->board);
-	for (const char *const *s = (const char *const[]){ "", "-wal", "-shm", ".wake", NULL }; *s;
+	for (const char *const *s = (const char *const[]){ "", "-wal", "-shm", ".bell", NULL }; *s;
 	     s++) {
 		snprintf(path, sizeof(path), "%s/board.db%s", p->dir, *s);
 		unlink(path);

@@ -4,7 +4,9 @@
  * attempts that were given up. RYE_TEST_BOARD names another board than a file of SQLite.
  */
 #include "board_place.h"
+#include "own_fds.h"
 
+#include "board/board_inner.h"
 #include "board/lots.h"
 #include "clock.h"
 #include "str.h"
@@ -495,6 +497,38 @@ static void a_month_has_a_cap(void **state)
 
 /* ---- which of many asks ---- */
 
+#define RINGS 70000 /* more than a FIFO holds */
+#define HEARD_MS 5000
+
+/* What is done over one connection is heard over the others at once, however often none of them listened. */
+static void what_waits_is_woken(void **state)
+{
+	struct board_test *t = *state;
+	struct board *others[2], *first = t->place.board;
+	int64_t begun;
+
+	if (getenv("RYE_TEST_BOARD"))
+		test_skip("a server of a database wakes its clients in its own way");
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		assert_int_equal(board_open(t->place.where, &others[i], &t->place.err), 0);
+	for (int i = 0; i < RINGS; i++)
+		board_wake(first, BOARD_ORDER, t->id);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		while (board_wait(others[i], -1, BOARD_ORDER, 0))
+			continue;
+		assert_int_equal(board_wait(others[i], -1, BOARD_ORDER, 1), 0);
+	}
+	submit(t);
+	begun = clock_ms();
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		assert_int_equal(board_wait(others[i], -1, BOARD_ORDER, HEARD_MS), BOARD_ORDER);
+		assert_int_equal(board_wait(others[i], -1, BOARD_ORDER, 1), 0);
+		board_close(others[i]);
+	}
+	assert_true(clock_ms() - begun < HEARD_MS);
+	assert_int_equal(own_fds("anon_inode:inotify"), 0);
+}
+
 /* How long it waits for an order that is put there at the time 1000. */
 static int64_t lot_ms(struct lots *lots)
 {
@@ -567,6 +601,7 @@ int main(void)
 		WITH_BOARD(a_head_moves_by_one),
 		WITH_BOARD(manifests_in_use_are_told),
 		WITH_BOARD(a_month_has_a_cap),
+		WITH_BOARD(what_waits_is_woken),
 		cmocka_unit_test(one_of_many_asks_for_an_order),
 	};
 
