@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""count.py TESTLOG.JSON STATUS: counts the test cases of a meson test run that ended
-with STATUS and prints "N passed, N failed[, N skipped]" as its last line; before it, the failed cases
+"""count.py STATUS TESTLOG.JSON...: counts the test cases of meson test runs of which one ended
+with STATUS, or all with 0, and prints "N passed, N failed[, N skipped]" as its last line; before it, the failed cases
 with what they said.
 
 A program that wrote TAP counts case by case, any other as one. A "# skipped:" line
@@ -77,9 +77,9 @@ def read_log(path):
         return []
 
 
-def main(path, status):
+def main(status, paths):
     total = [0, 0, 0]
-    for entry in read_log(path):
+    for entry in (entry for path in paths for entry in read_log(path)):
         n = count_test(entry)
         total = [a + b for a, b in zip(total, n)]
         if n[1]:
@@ -96,4 +96,4 @@ def main(path, status):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], int(sys.argv[2])))
+    sys.exit(main(int(sys.argv[1]), sys.argv[2:]))
