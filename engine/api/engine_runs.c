@@ -107,6 +107,11 @@ void rye_start(struct rye *rye, const struct rye_request *req, rye_done_fn fn, v
 	exec_start(rye->exec, req, fn, arg, ret);
 }
 
+void rye_carry_out(struct rye_call *call, bool here)
+{
+	exec_carry(call, here);
+}
+
 /* ---- waiting for one ---- */
 
 struct sync {

@@ -220,6 +220,14 @@ static struct ground *find_ground(struct grounds *grounds, const char *id, bool 
 	return row && row->sure == sure ? ground_ref(row->ground) : NULL;
 }
 
+bool grounds_have_server(struct grounds *grounds, const char *id)
+{
+	GUARD(&grounds->lock);
+	const struct ground_row *row = find_ground_row(grounds, id);
+
+	return row && row->sure && row->ground->mcp;
+}
+
 /* Takes both over, and frees what was in their place. */
 static void put_ground(struct grounds *grounds, char *id, struct ground *ground, bool sure)
 {

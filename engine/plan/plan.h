@@ -133,6 +133,8 @@ struct ground {
 
 struct grounds *grounds_open(void);
 void grounds_close(struct grounds *grounds);
+/* Was the tool called `id` one of an MCP server when it was called last? */
+bool grounds_have_server(struct grounds *grounds, const char *id);
 /* With nothing in it; NULL: out of memory. */
 struct ground *ground_new(const struct plan_base *base);
 void ground_unref(struct ground *ground);

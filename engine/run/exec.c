@@ -240,6 +240,19 @@ static bool is_light(const struct rye_request *req)
 	       req->message.len <= RYE_LIGHT_MESSAGE_MAX;
 }
 
+/*
+ * A call of an MCP server's tool costs its thread little but waiting, and leaves nothing to be tidied
+ * up behind the answer. A child of a run has its place to be lent, which is a worker's.
+ */
+static bool may_be_here(const struct exec *exec, const struct rye_request *req)
+{
+	const struct verb *verb = verb_row(req->verb);
+
+	return req->ret_here && req->kind == RYE_TOOL && !req->parent_run && !req->target &&
+	       !verb->names && !(verb->ways & (RYE_WAY_ASYNC | RYE_WAY_FORK)) &&
+	       grounds_have_server(exec->base.grounds, req->id);
+}
+
 void exec_start(struct exec *exec, const struct rye_request *req, rye_done_fn fn, void *arg,
 		struct rye_call **ret)
 {
@@ -254,8 +267,25 @@ void exec_start(struct exec *exec, const struct rye_request *req, rye_done_fn fn
 	atomic_fetch_add(&exec->started, 1);
 	if (req->at_once && is_light(req))
 		exec_carry_out(exec, call, RYE_OK);
+	else if (may_be_here(exec, req) && runq_enter(exec->runq, call))
+		*req->ret_here = true;
 	else if (!runq_push(exec->runq, call, req->parent_run))
 		job_finish(call, &exec->lost);
+}
+
+void exec_carry(struct rye_call *call, bool here)
+{
+	struct exec *exec = job_of(call)->exec;
+
+	call_ref(call);
+	if (here) {
+		runq_carry(exec->runq, call);
+	} else {
+		runq_leave(exec->runq, call);
+		if (!runq_push(exec->runq, call, 0))
+			job_finish(call, &exec->lost);
+	}
+	rye_call_unref(call);
 }
 
 uint64_t exec_started(const struct exec *exec)

@@ -7,7 +7,8 @@
  * only waits for a thread of another process has stepped aside and holds no place. One more
  * thread may exist while `refused` is not empty, so that full pools still answer. All signals
  * are blocked in these threads: the program's main thread handles them, and a write to a
- * closed pipe is EPIPE.
+ * closed pipe is EPIPE. A guest is a thread of another that carries out one call itself and has a place
+ * for so long; it takes no other.
  */
 #include "run/run_inner.h"
 
@@ -36,6 +37,7 @@ struct worker {
 	enum rye_code verdict;
 	enum queue_place place;
 	uint64_t parent; /* that lends the place */
+	bool guest; /* `thread` is not there */
 	struct worker *next; /* of `workers`, then of `ended` */
 };
 
@@ -47,6 +49,7 @@ struct runq {
 	struct worker *ended; /* have left the loop and want to be joined */
 	size_t threads, idle, busy, lent; /* busy: threads that run in a place of their own */
 	size_t aside; /* threads that only wait for what another process does */
+	size_t guests; /* none of `threads` */
 	size_t jobs;
 	bool closing;
 	runq_fn fn;
@@ -156,14 +159,20 @@ static void leave_place(struct runq *runq, struct worker *self)
 	self->place = PLACE_NONE;
 }
 
-/* With the lock held: what is queued from here on counts on other threads. */
-static void leave_pool(struct runq *runq, struct worker *self)
+/* With the lock held. */
+static void unlist_worker(struct runq *runq, const struct worker *self)
 {
 	struct worker **at = &runq->workers;
 
 	while (*at != self)
 		at = &(*at)->next;
 	*at = self->next;
+}
+
+/* With the lock held: what is queued from here on counts on other threads. */
+static void leave_pool(struct runq *runq, struct worker *self)
+{
+	unlist_worker(runq, self);
 	runq->threads--;
 	self->next = runq->ended;
 	runq->ended = self;
@@ -259,7 +268,7 @@ static void queue_ensure_thread(struct runq *runq)
 static bool will_be_taken(const struct runq *runq, uint64_t parent)
 {
 	for (const struct worker *at = runq->workers; at; at = at->next)
-		if (!parent || at->place == PLACE_NONE || at->parent == parent)
+		if (!at->guest && (!parent || at->place == PLACE_NONE || at->parent == parent))
 			return true;
 	return false;
 }
@@ -306,13 +315,75 @@ bool runq_push(struct runq *runq, struct rye_call *call, uint64_t parent)
 	return taken;
 }
 
+/* With the lock held. */
+static struct worker *find_worker(const struct runq *runq, const struct rye_call *call)
+{
+	struct worker *worker = runq->workers;
+
+	while (worker && worker->call != call)
+		worker = worker->next;
+	return worker;
+}
+
+/* ---- guests ---- */
+
+bool runq_enter(struct runq *runq, struct rye_call *call)
+{
+	struct worker *guest = calloc(1, sizeof(*guest));
+	bool enters = false;
+
+	if (!guest)
+		return false;
+	*guest = (struct worker){ .runq = runq, .call = call, .guest = true };
+	call->parent = 0;
+	{
+		GUARD(&runq->lock);
+		/* those that wait were first */
+		enters = !runq->closing && !runq->waiting.n && !runq->nested.n &&
+			 runq->busy < runq->jobs;
+		if (enters) {
+			take_place(runq, guest, false);
+			guest->next = runq->workers;
+			runq->workers = guest;
+			runq->guests++;
+		}
+	}
+	if (!enters)
+		free(guest);
+	return enters;
+}
+
+void runq_leave(struct runq *runq, const struct rye_call *call)
+{
+	auto_free struct worker *guest = NULL;
+
+	GUARD(&runq->lock);
+	guest = find_worker(runq, call);
+	leave_place(runq, guest);
+	unlist_worker(runq, guest);
+	runq->guests--;
+	if (has_work(runq))
+		pthread_cond_signal(&runq->work);
+	pthread_cond_broadcast(&runq->gone);
+}
+
+void runq_carry(struct runq *runq, struct rye_call *call)
+{
+	enum rye_code verdict;
+
+	{
+		GUARD(&runq->lock);
+		verdict = verdict_of(runq, call, false);
+	}
+	runq->fn(runq->arg, call, verdict);
+	runq_leave(runq, call);
+}
+
 void runq_step_aside(struct runq *runq, const struct rye_call *call)
 {
 	GUARD(&runq->lock);
-	struct worker *self = runq->workers;
+	struct worker *self = find_worker(runq, call);
 
-	while (self && self->call != call)
-		self = self->next;
 	if (!self || self->place == PLACE_NONE || runq->aside >= RYE_ASIDE_MAX)
 		return;
 	leave_place(runq, self);
@@ -345,7 +416,7 @@ void runq_close(struct runq *runq)
 		if (runq->refused.n)
 			queue_ensure_thread(runq);
 		pthread_cond_broadcast(&runq->work);
-		while (runq->threads)
+		while (runq->threads || runq->guests)
 			pthread_cond_wait(&runq->gone, &runq->lock);
 	}
 	join_all(runq->ended);

@@ -148,6 +148,8 @@ void exec_close(struct exec *exec); /* cancels, waits for workers, kills warm in
 /* *ret belongs to the caller (rye_call_unref). fn is called once, from a worker. */
 void exec_start(struct exec *exec, const struct rye_request *req, rye_done_fn fn, void *arg,
 		struct rye_call **ret);
+/* Of one for which req->ret_here was set. */
+void exec_carry(struct rye_call *call, bool here);
 /* Are tools kept from keys, trust and records (sandbox/veil.c)? */
 bool exec_veils(const struct exec *exec);
 uint64_t exec_started(const struct exec *exec); /* runs since start */

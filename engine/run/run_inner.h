@@ -302,6 +302,13 @@ void runq_close(struct runq *runq);
  */
 bool runq_push(struct runq *runq, struct rye_call *call, uint64_t parent);
 /*
+ * The calling thread is to carry it out: it has a place from now on, and one of these follows. False: none
+ * is free.
+ */
+bool runq_enter(struct runq *runq, struct rye_call *call);
+void runq_carry(struct runq *runq, struct rye_call *call); /* which the caller holds */
+void runq_leave(struct runq *runq, const struct rye_call *call);
+/*
  * The worker that carries out `call` will do nothing more but wait for another process, and answer:
  * its place is free for others. Beyond RYE_ASIDE_MAX of them it keeps it.
  */

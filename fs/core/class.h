@@ -35,6 +35,8 @@ struct node_answer {
 	bool due;
 	int sys; /* else: */
 	size_t count;
+	bool carries; /* the thread can carry out a run, behind all else */
+	struct rye_call *carry; /* that one, which answers; or NULL */
 };
 
 /* A write as the kernel sent it. */

@@ -423,7 +423,7 @@ static void ring_tell_end(struct ring *ring)
 		pthread_cond_signal(&server->call);
 }
 
-void ring_end(struct ring *ring)
+static void ring_stop(struct ring *ring, bool all)
 {
 	/* first: an id is another thread's as soon as it is joined */
 	unsigned n = atomic_exchange(&ring->n, 0);
@@ -435,14 +435,20 @@ void ring_end(struct ring *ring)
 		eventfd_write(ring->threads[i].wake, 1);
 	for (unsigned i = 0; i < n; i++)
 		pthread_join(ring->threads[i].id, NULL);
-	ring_servers_end(ring);
+	ring_servers_end(ring, all);
+}
+
+/* A run may go on, as a thread, until the engine ends. */
+void ring_end(struct ring *ring)
+{
+	ring_stop(ring, false);
 }
 
 void ring_free(struct ring *ring)
 {
 	if (!ring)
 		return;
-	ring_end(ring);
+	ring_stop(ring, true);
 	for (unsigned i = 0; ring->threads && i < ring->cpus.threads; i++)
 		if (ring->threads[i].wake >= 0)
 			close(ring->threads[i].wake);

@@ -52,6 +52,7 @@ struct ring_thread {
 	struct ring_list answered; /* by other threads, to be handed in */
 	LIST_HEAD(ring_idle, ring_server) idle; /* without an entry; the last to come is first */
 	unsigned servers;
+	unsigned carriers; /* servers in runs */
 };
 
 struct ring_server {
@@ -62,6 +63,7 @@ struct ring_server {
 	struct ring_entry *entry; /* whose request it does */
 	bool answered; /* … by itself: to be handed in when it is back */
 	bool rings; /* it has a ring of its own */
+	bool carries; /* a run; ring's lock */
 	struct uring uring;
 	LIST_ENTRY(ring_server) link, idle_link;
 };
@@ -106,21 +108,19 @@ bool ring_answer(struct ring *ring, const struct iovec *iov, int count);
 void ring_flush(struct ring *ring);
 /* What was done before an answer is seen by what the device brings after it: its FORGET. */
 void ring_meet(struct ring *ring);
-/* Is the calling thread a server? */
-bool ring_serves(const struct ring *ring);
-/* It goes back to its processor. */
-void ring_back(const struct ring *ring);
+bool ring_serves(const struct ring *ring); /* is the calling thread a server? */
+void ring_carry(struct ring *ring, struct rye_call *call); /* on a server, whose request began it */
+void ring_back(const struct ring *ring); /* it goes back to its processor */
 /* What the kernel put into the entry is done by libfuse. */
 void ring_process(struct ring *ring, struct ring_entry *entry);
-/* The keeper hands it in. */
-void ring_hand_over(struct ring *ring, struct ring_entry *entry);
+void ring_hand_over(struct ring *ring, struct ring_entry *entry); /* to its keeper */
 
 /* ring_serve.c: a server of that keeper has the entry: its request, or its answer. False: none can be had. */
 bool ring_give(struct ring_thread *thread, struct ring_entry *entry);
 /* The same of a server that waits; none is made. */
 bool ring_give_idle(struct ring_thread *thread, struct ring_entry *entry);
-/* Behind the keepers' end: joins and frees all. */
-void ring_servers_end(struct ring *ring);
+/* Behind the keepers' end: joins and frees all, or those that are in no run. */
+void ring_servers_end(struct ring *ring, bool all);
 
 /* ---- ring_entries.c ---- */
 

@@ -4,7 +4,10 @@
  *
  * A server may wait for whatever its request waits for. So it has no entry in the kernel's hands while it
  * does one, and never two. Without an entry it waits here until it is given one. They are made by keepers,
- * when none waits, stay on their keeper's processor, and end with the ring. Lock: ring's.
+ * when none waits, stay on their keeper's processor, and end with the ring. A call of an MCP server is
+ * carried out by the server that its WRITE came to: its own rye_carry_out, behind the lane's place, so the
+ * answer is handed in where it is known. Such a run may outlive the mount: until the engine has ended, that
+ * server is not joined. Lock: ring's.
  */
 #include "loop/ring.h"
 
@@ -15,6 +18,8 @@
 
 /* Of a keeper: more than there are places for what may wait (aside.c), so that some never wait. */
 #define SERVERS 128
+/* … and so many of them may be in runs, whatever those wait for. */
+#define CARRIERS 32
 /* An entry, and the look at the end. */
 #define SERVER_SQES 4
 
@@ -135,6 +140,31 @@ static void *server_main(void *arg)
 	return NULL;
 }
 
+/* ---- runs ---- */
+
+/* False: it is not to begin. */
+static bool server_carries(struct ring_server *server, bool carries)
+{
+	struct ring_thread *thread = server->thread;
+
+	GUARD(&thread->ring->lock);
+	if (carries && (thread->carriers == CARRIERS || thread->ring->phase == RING_ENDS))
+		return false;
+	server->carries = carries;
+	thread->carriers += carries ? 1 : -1;
+	return true;
+}
+
+void ring_carry(struct ring *ring, struct rye_call *call)
+{
+	struct ring_server *self = pthread_getspecific(ring->self);
+	const bool here = server_carries(self, true);
+
+	rye_carry_out(call, here);
+	if (here)
+		server_carries(self, false);
+}
+
 /* ---- all of them ---- */
 
 /* The room for one more, which counts as if it were there. */
@@ -173,15 +203,27 @@ bool ring_give(struct ring_thread *thread, struct ring_entry *entry)
 	       (server_counts(thread) && server_make(thread, entry));
 }
 
-void ring_servers_end(struct ring *ring)
+/* Takes one out of the list; NULL: there is none. */
+static struct ring_server *server_unlist(struct ring *ring, bool all)
 {
-	struct ring_server *server, *next;
+	struct ring_server *server;
+
+	GUARD(&ring->lock);
+	LIST_FOREACH(server, &ring->servers, link)
+		if (all || !server->carries) {
+			LIST_REMOVE(server, link);
+			return server;
+		}
+	return NULL;
+}
+
+void ring_servers_end(struct ring *ring, bool all)
+{
+	struct ring_server *server;
 
 	/* no keeper is left that would make one */
-	for (server = LIST_FIRST(&ring->servers); server; server = next) {
-		next = LIST_NEXT(server, link);
+	while ((server = server_unlist(ring, all))) {
 		pthread_join(server->id, NULL);
-		LIST_REMOVE(server, link);
 		pthread_cond_destroy(&server->call);
 		free(server);
 	}

@@ -468,13 +468,18 @@ static bool work_looks(const struct work *work)
 
 /* A ring's thread stays on its processor, but not while it does what may start threads and processes:
  * those would stay there, too. */
-static void work_on_ring(const struct ring *ring, struct asides *asides, struct work *work)
+static void work_on_ring(struct ring *ring, struct asides *asides, struct work *work)
 {
 	const bool stays = work_looks(work);
+	struct rye_call *carry;
 
+	work->left->answer.carries = true;
 	if (!stays)
 		ring_roam(&ring->cpus);
 	aside_run_here(asides, &work->task);
+	carry = work->left->answer.carry;
+	if (carry)
+		ring_carry(ring, carry);
 	if (!stays)
 		ring_back(ring);
 }
@@ -488,7 +493,7 @@ static void work_aside(struct work *work, const struct node_class *aside)
 	};
 	struct work_left left = { .answer = { .due = false } };
 	struct front *front = front_of(work->req);
-	const struct ring *ring = atomic_load(&front->ring);
+	struct ring *ring = atomic_load(&front->ring);
 	struct rye_span what = work->name ? (struct rye_span){ work->name, strlen(work->name) } :
 					    work->bytes;
 

@@ -460,12 +460,18 @@ void outbox_init(struct outbox *out)
 	out->last = &out->answers;
 }
 
+struct node_answer *talk_here(const struct talk *talk, const struct park *park)
+{
+	if (park && talk->here.park == park && pthread_equal(talk->here.thread, pthread_self()))
+		return talk->here.answer;
+	return NULL;
+}
+
 void outbox_answer(struct outbox *out, struct park *park)
 {
 	struct talk *talk = park->talk;
 
-	if (talk->here.park == park && pthread_equal(talk->here.thread, pthread_self()))
-		park->later = talk->here.answer;
+	park->later = talk_here(talk, park);
 	park->next = NULL;
 	*out->last = park;
 	out->last = &park->next;

@@ -285,6 +285,8 @@ bool talk_may(const struct talk *talk, const struct caller *who, char why[CALLER
 struct talk *talk_ref(struct talk *talk);
 void talk_unref(struct talk *talk);
 void outbox_init(struct outbox *out);
+/* Lock held. Where the calling thread leaves that WRITE's answer; NULL: it is in no such. */
+struct node_answer *talk_here(const struct talk *talk, const struct park *park);
 void outbox_answer(struct outbox *out, struct park *park); /* lock held */
 void outbox_send(struct talk *talk, struct outbox *out); /* no lock held */
 /* Lock held. Size and times as they are now; bytes for a reader. */

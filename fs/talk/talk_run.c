@@ -235,8 +235,10 @@ void run_start(struct talk_run *run)
 		.at_once = run->first,
 		.advise = !talk->target.starts,
 	};
+	struct node_answer *here = NULL;
 	struct rye_call *call = NULL;
 	enum rye_code cancel;
+	bool mine = false;
 
 	if (talk->target.thread) {
 		talk_run_verb(run_ref(run)); /* the callback's */
@@ -247,7 +249,10 @@ void run_start(struct talk_run *run)
 		request.form = talk->target.starts ? RYE_FORM_THREAD : talk->feed.form;
 		request.message = feed_message(&talk->feed);
 		request.blob = message = feed_take(&talk->feed);
+		here = run->first ? talk_here(talk, talk->w.park) : NULL;
 	}
+	if (here && here->carries)
+		request.ret_here = &mine;
 	run_ref(run); /* the callback's */
 	run_ref(run); /* of this thread: the run may end before rye_start returns */
 	rye_start(talk->talks->env.rye, &request, talk_run_on_done, run, &call);
@@ -258,6 +263,9 @@ void run_start(struct talk_run *run)
 	}
 	if (cancel != RYE_OK && call)
 		rye_call_cancel(call, cancel);
+	/* the callback's reference holds it until it is carried out */
+	if (mine)
+		here->carry = call;
 	run_unref(run);
 }
 

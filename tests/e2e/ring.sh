@@ -16,7 +16,24 @@ def execute(params, project_path):
     import os
     return {"success": True, "data": sorted(os.sched_getaffinity(0))}
 CODE
-fx_sign "$P" tool:t/where
+fx_put "$P" tools/mcp/servers/peer.yaml <<ITEM
+version: "1.0.0"
+tool_type: mcp_server
+category: mcp/servers
+description: a server
+executor_id: null
+config: {transport: stdio, command: $PY, args: ['$E2E/mcp_server.py', /dev/null, legacy]}
+ITEM
+fx_put "$P" tools/mcp/peer/slow.yaml <<'ITEM'
+version: "1.0.0"
+tool_type: mcp
+category: mcp/peer
+description: a tool
+executor_id: rye/core/runtimes/mcp/stdio
+config: {server: mcp/servers/peer, tool_name: slow}
+input_schema: {type: object}
+ITEM
+fx_sign "$P" tool:t/where tool:mcp/servers/peer tool:mcp/peer/slow
 
 # with FILE VALUE CMD...: the kernel's setting is so for as long as CMD runs; it is one test's at a time
 with() {
@@ -247,4 +264,48 @@ for i in range(300):
 }
 before=$(looks)
 ok "requests one after the other need no more threads" [ "$(looks)" -le "$before" ]
+umount_rye
+
+# ---- a tool of an MCP server: the thread that has the request waits for it ----
+
+with "$MAY" Y mount_rye io_uring jobs=64
+scanned
+slow=$M/tools/mcp/peer/slow/run
+# calls N SECONDS: so many at once, in one process of processor 0; prints how many succeeded
+calls() {
+  exec taskset -c 0 "$PY" - "$slow" "$1" "$2" <<'CODE'
+import concurrent.futures, json, os, sys
+def call(_):
+    fd = os.open(sys.argv[1], os.O_RDWR)
+    os.write(fd, json.dumps({"seconds": float(sys.argv[3])}).encode())
+    return json.loads(os.read(fd, 1 << 16))["status"] == "success"
+n = int(sys.argv[2])
+with concurrent.futures.ThreadPoolExecutor(n) as pool:
+    print(sum(pool.map(call, range(n))))
+CODE
+}
+switches() { cat "/proc/$DAEMON/task/"*/status | awk '/^voluntary/ { n += $2 } END { print n }'; }
+# what the tool stands on is kept after some calls
+for _ in 1 2 3; do converse "$slow" '{"seconds":0}' >/dev/null; done
+before=$(switches)
+taskset -c 0 "$PY" -c 'import os, sys
+for i in range(200):
+    os.write(os.open(sys.argv[1], os.O_RDWR), b"{\"seconds\":0}")' "$slow"
+each=$((($(switches) - before) / 20))
+ok "a call is handed to no other thread (switches of ten calls: $each)" [ "$each" -lt 58 ]
+beside calls calls 36 1
+ok "36 calls at once, of which 32 may be there" until_true waits "$BESIDE" 36
+ok "and all processors are answered" asks cat "$M/.ryefs/version"
+ok "by looks elsewhere" asks sh -c "ls '$M/tools/rye' && cat '$M/README.md' && stat '$M/tools/t/where/run'"
+ok "all end" until_true eval '! kill -0 $BESIDE'
+is "well" "$(cat "$T/calls.log")" 36
+timeout -s INT -k 20 1 bash -c "echo '{\"seconds\":60}' >'$slow'; exit 0"
+is "a signal ends a call" $? 124
+beside ended calls 2 60
+ok "two more wait" until_true waits "$BESIDE" 2
+kill -TERM "$DAEMON"
+wait "$DAEMON"
+is "the daemon's end is theirs, too" $? 0
+DAEMON=
+ok "they have heard of it" until_true eval '! kill -0 $BESIDE'
 finish

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * calls.h: second part of rye.h (included by it; threads.h is the third): runs, search, keys, signing …
- */
+/* calls.h: second part of rye.h (included by it; threads.h is the third): runs, search, keys, signing … */
 #ifndef RYE_CALLS_H
 #define RYE_CALLS_H
 
@@ -54,6 +52,7 @@ struct rye_request {
 	bool keeps; /* a thread's runner: usual limits of time are not meant for it */
 	struct rye_event_listener events;
 	bool at_once; /* fn may be called inside rye_start if nothing has to be waited for */
+	bool *ret_here; /* set: this thread is to carry it out, by rye_carry_out; or NULL: never */
 	bool advise; /* `instead` and "did you mean …?" are wanted */
 };
 
@@ -77,6 +76,8 @@ typedef int (*rye_name_fn)(void *arg, const char *name); /* nonzero stops */
  */
 RYE_API void rye_start(struct rye *rye, const struct rye_request *req, rye_done_fn fn, void *arg,
 		       struct rye_call **ret);
+/* Where ret_here was set: waits, tells its fn; !here: another thread does. Holding nothing. */
+RYE_API void rye_carry_out(struct rye_call *call, bool here);
 /* code: RYE_INTERRUPTED or RYE_CANCELLED. Kills the run's process group. Idempotent; NULL is fine. */
 RYE_API void rye_call_cancel(struct rye_call *call, enum rye_code code);
 /* The run goes on as a thread; false: too late or not possible. Its id in thread_id. */
@@ -191,8 +192,7 @@ RYE_API int rye_secret_remove(struct rye *rye, const char *name, struct rye_err 
 
 /* ---- reading ---- */
 
-/* The bytes of one version for as long as they are held: in memory while they are young, later in a
- * file of the engine's, which they may outlive. */
+/* The bytes of one version while they are held: in memory when young, later in a file, maybe longer. */
 struct rye_text;
 RYE_API struct rye_text *rye_text_new(struct rye *rye, struct rye_blob *taken); /* or NULL */
 RYE_API struct rye_text *rye_text_ref(struct rye_text *text);
@@ -221,9 +221,9 @@ RYE_API int rye_read(struct rye *rye, const struct rye_want *want, struct rye_fi
 		     struct rye_err *err);
 
 /*
- * What killed processes have left on disk: temporary files beside items and in threads, threads that
- * never began, temporary directories. fn (or NULL) is told each path; drop: they are removed. Never
- * what a living process uses. How many. A mount that may write does it by itself once.
+ * What killed processes have left on disk: temporary files and directories, threads that never began. fn
+ * (or NULL) is told each path; drop: they are removed. Never what a living process uses. How many. A
+ * mount that may write does it by itself once.
  */
 RYE_API size_t rye_left(struct rye *rye, bool drop, rye_name_fn fn, void *arg);
 
