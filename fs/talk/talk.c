@@ -272,6 +272,14 @@ void talk_stat(struct talk *talk, struct stat *st)
 	talk_fill_stat(talk, st);
 }
 
+/* The kernel asks for 64 KB, for which malloc looks through all that is free. */
+char *talk_read_room(const struct talk *talk, size_t off, size_t size)
+{
+	size_t end = size_now(talk), there = end > off ? end - off : 0;
+
+	return malloc(MAX_OF(MIN_OF(size, there), (size_t)1));
+}
+
 /* The transcript, and behind it what an unfinished message still wants. */
 size_t talk_fill_read(struct talk *talk, size_t off, char *ret, size_t size)
 {
@@ -375,17 +383,18 @@ void talk_read(struct talk *talk, fuse_req_t req, size_t size, off_t off)
 	}
 	if (talk_refuse_disputed(talk, req))
 		return;
-	data = malloc(MAX_OF(size, (size_t)1));
 	{
 		GUARD(&talk->lock);
-		if (data && talk_waits(talk) && (size_t)off >= transcript_size(&talk->text))
+		if (talk_waits(talk) && (size_t)off >= transcript_size(&talk->text))
 			park = park_new(talk, req, PARK_READ);
 		if (park) {
 			park->off = (size_t)off;
 			park->size = size;
 		}
 		waits = park && talk_park_reader(talk, park);
-		if (data && !waits)
+		if (!waits)
+			data = talk_read_room(talk, (size_t)off, size);
+		if (data)
 			len = talk_fill_read(talk, (size_t)off, data, size);
 	}
 	if (waits)

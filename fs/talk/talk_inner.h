@@ -292,6 +292,8 @@ void outbox_send(struct talk *talk, struct outbox *out); /* no lock held */
 /* Lock held. Size and times as they are now; bytes for a reader. */
 void talk_fill_stat(struct talk *talk, struct stat *st);
 size_t talk_fill_read(struct talk *talk, size_t off, char *ret, size_t size);
+/* As much as that has to say then, to free; NULL: no memory. */
+char *talk_read_room(const struct talk *talk, size_t off, size_t size);
 
 /* talk_park.c */
 struct park *park_new(struct talk *talk, fuse_req_t req, enum park_type type);

@@ -98,7 +98,7 @@ static void talk_park_fill(struct talk *talk, struct park *park)
 		talk_fill_stat(talk, &park->st);
 		return;
 	}
-	park->data = malloc(MAX_OF(park->size, (size_t)1));
+	park->data = talk_read_room(talk, park->off, park->size);
 	if (park->data)
 		park->len = talk_fill_read(talk, park->off, park->data, park->size);
 	else
