@@ -183,6 +183,21 @@ ok "umount of a stopped daemon's mount returns" timeout 30 "$RYEFS" umount "$mnt
 kill -9 "$daemon"
 ok "it is gone" until_true gone
 
+# ---- one that waits for an answer of its own ----
+touch "$T/hold"
+at_end 'rm -f "$T/hold"'
+SLOW_FLUSH=$T/hold LD_PRELOAD=$PRELOADED/slow_flush.so${LD_PRELOAD:+:$LD_PRELOAD} \
+  ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0 "$RYEFS" "$T/work" "$mnt" -f 2>/dev/null &
+daemon=$!
+waits_for_itself() { grep -q request_wait_answer "/proc/$daemon/task/"*/wchan; }
+ok "the daemon's own first open waits" until_true waits_for_itself
+kill -9 "$daemon"
+ok "killed, it ends" until_true grep -q '^State:.Z' "/proc/$daemon/status"
+rm "$T/hold"
+wait "$daemon" 2>/dev/null
+umount -l "$mnt" 2>/dev/null || fusermount3 -u -z "$mnt"
+ok "and nothing is left" until_true none_of_ours
+
 # ---- under systemd a foreground mount is restarted by it: the dead one is not in the way ----
 unit=${RYE_TEST_SRC:-$SRC}/../packaging/ryefs@.service
 is "what the unit does first may fail" "$(grep ExecStartPre "$unit")" "ExecStartPre=-mkdir -p %h/ryefs/%i"
