@@ -3,7 +3,8 @@
 # ryefs reload: another program takes a living mount over: root's by a mount in its place, a user's by going on
 # with its connection. Paths lead to one of the two daemons at any
 # moment, what is open and who stands inside stays with the one before, a run goes on and is answered,
-# nothing is refused meanwhile, and nothing is left when the last has gone. $RYE_ROUNDS (5).
+# nothing is refused meanwhile, and nothing is left when the last has gone. $RYE_ROUNDS (5); $RYE_BEFORE: another
+# build, by turns with this one.
 . "$(dirname "$0")/lib.sh"
 
 [ "$(id -u)" != 0 ] || printf '6.5\n%s\n' "$(uname -r)" | sort -CV || skip "Linux 6.5 is wanted"
@@ -19,7 +20,7 @@ pid_of() { sed 's/.*"pid":\([0-9]*\).*/\1/' "$mnt/.ryefs/stats.json"; }
 ours() { pgrep -f -- "($T/bin/ryefs work|mount-again [0-9]* $T/work|ryefs $T/work) "; }
 none_of_ours() { ! ours >/dev/null; }
 ended() { ! kill -0 "$1" 2>/dev/null; }
-at_end 'touch "$T/stop"; for p in $(ours); do kill "$p"; done'
+at_end 'touch "$T/stop"; for p in $(ours); do kill "$p" 2>/dev/null; done'
 
 ok "a mount by a relative path" sh -c "cd '$T' && '$program' work mnt -o userspace=home,jobs=3 2>/dev/null"
 first=$(pid_of)
@@ -102,7 +103,13 @@ signaller() { # a write that is interrupted goes on
 load=$!
 done_of() { [ "$(wc -l <"$T/wanted")" -gt "$1" ]; }
 failed=0
-for _ in $(seq "$rounds"); do
+turn() { # NUMBER
+  local from=$RYEFS
+  [ -z "${RYE_BEFORE:-}" ] || [ $(($1 % 2)) = 0 ] || from=$RYE_BEFORE
+  cp "$from" "$T/bin/next" && mv "$T/bin/next" "$program"
+}
+for n in $(seq "$rounds"); do
+  turn "$n"
   before=$(pid_of)
   "$program" reload -q "$mnt" || failed=$((failed + 1))
   [ "$(pid_of)" != "$before" ] || failed=$((failed + 1))
@@ -110,6 +117,7 @@ for _ in $(seq "$rounds"); do
 done
 touch "$T/stop"
 wait $load
+turn 0
 is "$rounds times it was taken over" "$failed" 0
 is "nobody was refused" "$(sort "$T/refused" | uniq -c | head -5)" ""
 is "each run was done once" "$(cat "$T/work/runs")" "$(cat "$T/wanted")"

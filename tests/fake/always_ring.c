@@ -15,16 +15,22 @@ typedef int (*main_fn)(int argc, char **argv, char **envp);
 typedef int (*start_fn)(main_fn fn, int argc, char **argv, void (*init)(void), void (*fini)(void),
 			void (*rtld_fini)(void), void *stack_end);
 
-/* As fs/main.c asks, but for its verbs: none of them is the name of a directory where tests stand. */
-static int is_mount(int argc, char **argv)
+static int is_dir(const char *path)
 {
 	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* As fs/main.c asks, but that it knows no verbs: where tests stand some are the names of what lies there. */
+static int is_mount(int argc, char **argv)
+{
 	const char *slash = argc ? strrchr(argv[0], '/') : NULL;
 
 	if (argc < 3 || strcmp(slash ? slash + 1 : argv[0], "ryefs") ||
 	    !strcmp(argv[2], "--help") || !strcmp(argv[2], "-h"))
 		return 0;
-	return !strcmp(argv[1], "mount") || (stat(argv[1], &st) == 0 && S_ISDIR(st.st_mode));
+	return !strcmp(argv[1], "mount") || (is_dir(argv[1]) && is_dir(argv[2]));
 }
 
 static void forget_oneself(void)
