@@ -8,6 +8,10 @@ import re
 CONTROL = {"if", "for", "while", "switch"}
 MACRO_BLOCK = re.compile(r"^[A-Z][A-Z0-9_]+$")
 TOKEN = re.compile(r"[A-Za-z_]\w*|[(){}\[\];]|[^\s\w]|\d\w*")
+PAIRS = {"(": ")", "{": "}", "[": "]"}
+BRACKET = re.compile(r"[(){}\[\]]")
+# what ends or interrupts a declaration
+STEP = re.compile(r"[(\[{;]")
 LITERAL = re.compile(
     r"""(?P<block>/\*.*?\*/)|(?P<line>//(?:\\\n|[^\n])*)"""
     r"""|(?P<str>"(?:\\.|[^"\\\n])*")|(?P<chr>'(?:\\.|[^'\\\n])*')""",
@@ -31,7 +35,7 @@ def read(root, path):
 
 
 def _spaces(text):
-    return re.sub(r"[^\n]", " ", text)
+    return "\n".join(" " * len(line) for line in text.split("\n"))
 
 
 def blank(text, line_comments=None):
@@ -65,16 +69,15 @@ def includes(text):
 
 def match(code, start):
     """Offset of the bracket that closes the one at start; the end if none does."""
-    pairs = {"(": ")", "{": "}", "[": "]"}
     stack = []
-    for i in range(start, len(code)):
-        c = code[i]
-        if c in pairs:
-            stack.append(pairs[c])
+    for m in BRACKET.finditer(code, start):
+        c = m[0]
+        if c in PAIRS:
+            stack.append(PAIRS[c])
         elif stack and c == stack[-1]:
             stack.pop()
             if not stack:
-                return i
+                return m.start()
     return len(code) - 1
 
 
@@ -118,8 +121,9 @@ def declarations(code):
     code = blank_directives(code)
     start = i = 0
     flat = []
-    while i < len(code):
-        c = code[i]
+    while step := STEP.search(code, i):
+        flat.append(code[i : step.start()])
+        i, c = step.start(), step[0]
         if c in "([":
             end = match(code, i)
             flat.append(code[i : end + 1])
@@ -144,15 +148,13 @@ def declarations(code):
             else:
                 flat.append("{}")
             i = end
-        elif c == ";":
+        else:
             head = "".join(flat).strip()
             if head:
                 first = start + len(code[start:i]) - len(code[start:i].lstrip())
                 yield "declaration", head, line_of(code, first)
             flat = []
             start = i + 1
-        else:
-            flat.append(c)
         i += 1
 
 
