@@ -184,12 +184,12 @@ static bool is_scanned(const struct rye *rye)
 	return rye->built && !index_lacks(rye->index);
 }
 
-bool rye_known(struct rye *rye, enum rye_kind kind, const char *path, struct rye_stat *ret)
+bool rye_known(struct rye *rye, enum rye_kind kind, const char *path, struct rye_file *ret)
 {
 	struct index_found found;
 	bool known = true;
 
-	*ret = (struct rye_stat){ 0 };
+	*ret = (struct rye_file){ .watched = true };
 	if (*path && id_check(span_of(path), NULL))
 		return !index_unwatched(rye->index, kind, path);
 	if (!is_scanned(rye) || index_unwatched(rye->index, kind, path))
@@ -198,7 +198,12 @@ bool rye_known(struct rye *rye, enum rye_kind kind, const char *path, struct rye
 		return true;
 	known = found.item.state.known || !(found.is_file || found.is_item_dir);
 	if (known)
-		api_names_fill(&found, ret);
+		api_names_fill(&found, &ret->st);
+	if (known && found.is_file && found.item.state.code == RYE_OK)
+		ret->text = steal(&found.item.state.text);
+	/* as rye_read: what looks ahead makes room for a reader */
+	if (ret->text)
+		atomic_fetch_add(&rye->asked, 1);
 	index_state_done(&found.item.state);
 	return known;
 }

@@ -410,27 +410,41 @@ static int enter_key(fuse_req_t req, const struct tree_key *key, bool listed,
 	return enter_nothing(ret, timeout_s);
 }
 
+/* The node that has its bytes; one of the text that is kept; one of the reason. */
+static int enter_known_file(struct entering *e, struct rye_file *file, struct fuse_entry_param *ret)
+{
+	struct front *front = e->front;
+	struct node *node;
+
+	if (file->st.verdict == RYE_OK)
+		e->node = node_find(front->nodes, e->key, &content_file, file->st.version);
+	if (e->node && e->node->data) {
+		rye_text_unref(file->text);
+		return enter_node(front, e->node, TIMEOUT_LONG_S, ret);
+	}
+	if (file->text || file->st.verdict != RYE_OK) {
+		node = content_make_file(e, file);
+		return enter_node(front, node, TIMEOUT_LONG_S, ret);
+	}
+	if (e->node)
+		node_forget(front->nodes, e->node, 1);
+	return ENTER_ASIDE;
+}
+
 int enter_known(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)
 {
-	struct front *front = front_of(req);
-	struct node *node = NULL;
-	struct rye_stat st;
+	struct entering entering = { front_of(req), key, false, NULL };
+	struct front *front = entering.front;
+	struct rye_file file;
 
-	if (!rye_known(front->rye, key->kind, key->text, &st))
+	if (!rye_known(front->rye, key->kind, key->text, &file))
 		return ENTER_ASIDE;
-	if (st.is_file && st.verdict == RYE_OK)
-		node = node_find(front->nodes, key, &content_file, st.version);
-	else if (st.is_dir || st.is_item_dir)
-		node = st.is_file ? NULL : content_make_dir(front, key, &st);
-	else if (!st.is_file && !strchr(key->text, '?'))
-		return enter_nothing(ret, TIMEOUT_LONG_S);
-	if (node && !st.is_file)
-		return enter_dir_node(front, node, &st, TIMEOUT_LONG_S, ret);
-	if (node && node->data)
-		return enter_node(front, node, TIMEOUT_LONG_S, ret);
-	if (node)
-		node_forget(front->nodes, node, 1);
-	return ENTER_ASIDE;
+	if (file.st.is_file)
+		return enter_known_file(&entering, &file, ret);
+	if (file.st.is_dir || file.st.is_item_dir)
+		return enter_dir_node(front, content_make_dir(front, key, &file.st), &file.st,
+				      TIMEOUT_LONG_S, ret);
+	return strchr(key->text, '?') ? ENTER_ASIDE : enter_nothing(ret, TIMEOUT_LONG_S);
 }
 
 int enter_merged(fuse_req_t req, const struct tree_key *key, struct fuse_entry_param *ret)

@@ -113,11 +113,49 @@ static void no_room_before_a_reader(void **state)
 	shelf_close(&s);
 }
 
+/* What a thread that must not wait is told, once that is known: its text. */
+static void comes_to_be_known(struct shelf *s, const char *wanted)
+{
+	struct rye_blob *blob = NULL;
+	struct rye_file file = { .text = NULL };
+
+	for (int i = 0; i < 2000 && !file.text; i++) {
+		if (i)
+			usleep(5000);
+		(void)rye_known(s->rye, RYE_KNOWLEDGE, "a.md", &file);
+	}
+	assert_non_null(file.text);
+	assert_true(file.watched && file.st.is_file && file.st.verdict == RYE_OK);
+	assert_works(&told_err, rye_text_get(file.text, &blob, &told_err));
+	assert_string_equal(blob->data, wanted);
+	rye_blob_unref(blob);
+	rye_text_unref(file.text);
+}
+
+static void known_without_a_reader(void **state)
+{
+	struct rye_file file;
+	struct shelf s;
+
+	place_make(&s.place);
+	place_text(s.place.project, "knowledge/a.md", "# one\n");
+	s.rye = place_engine(&s.place, (struct rye_options){ .dev_mode = true, .scan = true });
+	comes_to_be_known(&s, "# one\n");
+	assert_true(rye_known(s.rye, RYE_KNOWLEDGE, "b.md", &file));
+	assert_true(!file.st.is_file && !file.st.is_dir && !file.text);
+	place_text(s.place.project, "knowledge/a.md", "# two, and longer\n");
+	rye_touched(s.rye, 0, "knowledge/a.md");
+	/* never the old text from here on */
+	comes_to_be_known(&s, "# two, and longer\n");
+	shelf_close(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_of_a_version),
 		cmocka_unit_test(no_room_before_a_reader),
+		cmocka_unit_test(known_without_a_reader),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,9 +109,10 @@ RYE_API int rye_model(struct rye *rye, char ret[RYE_MODEL_MAX], struct rye_err *
 
 /*
  * What of an item's names is in memory, and is told of when it changes. True: *ret is as
- * rye_lookup's, with all false where nothing has that name.
+ * rye_read's, with all of ret->st false where nothing has that name, and the text if that is kept.
  */
-RYE_API bool rye_known(struct rye *rye, enum rye_kind kind, const char *path, struct rye_stat *ret);
+struct rye_file;
+RYE_API bool rye_known(struct rye *rye, enum rye_kind kind, const char *path, struct rye_file *ret);
 /* The index of the space that an item or its file lies in; -1: it is not known. */
 RYE_API int rye_space_of(struct rye *rye, enum rye_kind kind, const char *path);
 
