@@ -375,8 +375,13 @@ void talk_hand_over(struct talk *talk, struct park *park, struct feed *feed, str
 
 /* ---- the caller ---- */
 
-/* Of the last writer of this conversation, looked at just now, one read says whether it still may;
- * any other thread is examined at each write. */
+static bool talk_write_is_by(const struct caller *caller, const struct fuse_ctx *ctx)
+{
+	return caller && caller->tid == ctx->pid && caller->uid == ctx->uid;
+}
+
+/* Of the last writer of this conversation, or the thread that opened it, looked at just now, one read
+ * says whether it still may; any other thread is examined at each write. */
 static struct caller *talk_write_identify(struct talk *talk, const struct fuse_ctx *ctx)
 {
 	struct callers *callers = talk->talks->env.callers;
@@ -384,9 +389,10 @@ static struct caller *talk_write_identify(struct talk *talk, const struct fuse_c
 
 	{
 		GUARD(&talk->lock);
-		if (talk->speaker && talk->speaker->tid == ctx->pid &&
-		    talk->speaker->uid == ctx->uid)
+		if (talk_write_is_by(talk->speaker, ctx))
 			speaker = caller_ref(talk->speaker);
+		else if (!talk->speaker && talk_write_is_by(talk->who, ctx))
+			speaker = caller_ref(talk->who);
 	}
 	if (speaker && caller_stands(callers, speaker))
 		return speaker;

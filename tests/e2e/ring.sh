@@ -294,7 +294,7 @@ taskset -c 0 "$PY" -c 'import os, sys
 for i in range(200):
     os.write(os.open(sys.argv[1], os.O_RDWR), b"{\"seconds\":0}")' "$slow"
 each=$((($(switches) - before) / 20))
-ok "a call is handed to no other thread (switches of ten calls: $each)" [ "$each" -lt 58 ]
+ok "a call is handed to no other thread (switches of ten calls: $each)" [ "$each" -lt 67 ]
 beside calls calls 36 1
 ok "36 calls at once, of which 32 may be there" until_true waits "$BESIDE" 36
 ok "and all processors are answered" asks cat "$M/.ryefs/version"
