@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define SHARDS 16
 /* 16 × 4 096 digests: 2 MiB when full, twice the signatures of a workspace of 10 000 items. */
@@ -22,34 +23,46 @@ struct bucket {
 
 struct shard {
 	pthread_mutex_t lock;
-	struct bucket *slots; /* BUCKETS of them */
+	struct bucket *slots; /* BUCKETS of them, of the memo's table */
 };
 
 struct memo {
 	struct shard shards[SHARDS];
+	struct bucket *table;
 };
 
+#define TABLE_SIZE (sizeof(struct bucket) * SHARDS * BUCKETS)
+
+/*
+ * Pages as they are touched, of a kernel that clears them: an engine for one run touches some twenty. An allocator would
+ * clear all of the table, where it has had such a piece before.
+ */
 struct memo *memo_new(void)
 {
 	struct memo *memo = calloc(1, sizeof(*memo));
+	void *table;
 
-	for (int i = 0; memo && i < SHARDS; i++) {
-		struct shard *shard = &memo->shards[i];
-
-		pthread_mutex_init(&shard->lock, NULL);
-		shard->slots = calloc(BUCKETS, sizeof(*shard->slots));
-		if (!shard->slots) {
-			memo_free(memo);
-			return NULL;
-		}
+	if (!memo)
+		return NULL;
+	table = mmap(NULL, TABLE_SIZE, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (table == MAP_FAILED) {
+		free(memo);
+		return NULL;
+	}
+	madvise(table, TABLE_SIZE, MADV_NOHUGEPAGE);
+	memo->table = table;
+	for (size_t i = 0; i < SHARDS; i++) {
+		pthread_mutex_init(&memo->shards[i].lock, NULL);
+		memo->shards[i].slots = memo->table + i * BUCKETS;
 	}
 	return memo;
 }
 
 void memo_free(struct memo *memo)
 {
-	for (int i = 0; memo && i < SHARDS; i++)
-		free(memo->shards[i].slots);
+	if (memo)
+		munmap(memo->table, TABLE_SIZE);
 	free(memo);
 }
 
