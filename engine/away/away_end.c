@@ -18,11 +18,12 @@
 /* Of the thread there, beside its result; of a tool there are none. */
 static const char *const end_files[] = { "thread.json", "capabilities.md", "diagnostics.json" };
 
+/* Beside the result, which is written last: without that the run is followed again. */
 static int end_write(const struct away *away, const char *name, const struct rye_blob *text,
 		     struct rye_err *err)
 {
-	int r = io_replace_at(away->ask->dir, name, (struct rye_span){ text->data, text->len },
-			      0600);
+	int r = io_replace_before_at(away->ask->dir, name,
+				     (struct rye_span){ text->data, text->len }, 0600);
 
 	return r < 0 ? rye_fail_sys(err, -r, "%s", name) : 0;
 }
@@ -99,9 +100,11 @@ static enum rye_code end_code(const struct rye_blob *reply)
 
 static int end_others(struct away *away, struct rye_err *err)
 {
+	/* each is a question to the node and its answer */
+	size_t n = away->order.fork ? ARRAY_SIZE(end_files) : 0;
 	int r = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(end_files) && !r; i++) {
+	for (size_t i = 0; i < n && !r; i++) {
 		auto_blob struct rye_blob *text = NULL;
 
 		r = away_fetch(away, end_files[i], &text, err);

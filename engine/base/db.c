@@ -81,16 +81,19 @@ static bool distrust_schema(sqlite3 *handle)
  * Turning a new file into WAL is refused at once, whatever the timeout says, while another process
  * does the same: both hold what the other one waits for.
  */
-static int db_prepare(struct db *db, const char *schema, struct rye_err *err)
+static int db_prepare(struct db *db, const char *schema, bool passing, struct rye_err *err)
 {
 	const struct timespec pause = { .tv_nsec = 2000000 };
 	int64_t end = clock_ms() + BUSY_TIMEOUT_MS;
 	int r = SQLITE_BUSY;
 
 	while (r == SQLITE_BUSY && clock_ms() < end) {
+		/* WAL is a change of the file, which is synced as the connection says then */
 		r = sqlite3_exec(db->handle,
-				 "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
-				 "PRAGMA temp_store=MEMORY;",
+				 passing ? "PRAGMA synchronous=OFF; PRAGMA journal_mode=WAL;"
+					   "PRAGMA temp_store=MEMORY;" :
+					   "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
+					   "PRAGMA temp_store=MEMORY;",
 				 NULL, NULL, NULL);
 		if (r == SQLITE_BUSY)
 			nanosleep(&pause, NULL);
@@ -126,7 +129,7 @@ static int db_open_frozen(struct db *db)
 					    NULL);
 }
 
-static int db_open_file(struct db *db, const char *schema, struct rye_err *err)
+static int db_open_file(struct db *db, const char *schema, bool passing, struct rye_err *err)
 {
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
 		    SQLITE_OPEN_NOFOLLOW;
@@ -139,10 +142,11 @@ static int db_open_file(struct db *db, const char *schema, struct rye_err *err)
 		return db_fail(db, "cannot open the database", err);
 	sqlite3_limit(db->handle, SQLITE_LIMIT_LENGTH, RYE_BUF_CAP);
 	sqlite3_busy_timeout(db->handle, BUSY_TIMEOUT_MS);
-	return db->frozen ? 0 : db_prepare(db, schema, err);
+	return db->frozen ? 0 : db_prepare(db, schema, passing, err);
 }
 
-int db_open(const char *path, const char *schema, struct db **ret, struct rye_err *err)
+static int db_open_as(const char *path, const char *schema, bool passing, struct db **ret,
+		      struct rye_err *err)
 {
 	struct db *db = calloc(1, sizeof(*db));
 	int r;
@@ -152,7 +156,7 @@ int db_open(const char *path, const char *schema, struct db **ret, struct rye_er
 		return memory_fail(err);
 	}
 	pthread_mutex_init(&db->lock, NULL);
-	r = db_open_file(db, schema, err);
+	r = db_open_file(db, schema, passing, err);
 	if (r) {
 		db_close(db);
 		return r;
@@ -161,6 +165,16 @@ int db_open(const char *path, const char *schema, struct db **ret, struct rye_er
 		db->st.st_ino = 0;
 	*ret = db;
 	return 0;
+}
+
+int db_open(const char *path, const char *schema, struct db **ret, struct rye_err *err)
+{
+	return db_open_as(path, schema, false, ret, err);
+}
+
+int db_open_passing(const char *path, const char *schema, struct db **ret, struct rye_err *err)
+{
+	return db_open_as(path, schema, true, ret, err);
 }
 
 bool db_is_spent(struct db *db)

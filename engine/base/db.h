@@ -33,6 +33,8 @@ struct db {
 
 /* Creates the file when it is missing; `schema` is run each time (CREATE … IF NOT EXISTS). */
 int db_open(const char *path, const char *schema, struct db **ret, struct rye_err *err);
+/* The same of what is made anew, or not missed, where the machine loses its power: nothing is synced. */
+int db_open_passing(const char *path, const char *schema, struct db **ret, struct rye_err *err);
 void db_close(struct db *db);
 /* The file is given back, its descriptors and the room of a deleted one too; whatever still asks gets
  * RYE_UNPARSABLE, as of a damaged one. Waits for the statement under way. */

@@ -497,7 +497,7 @@ bool io_is_left(int dir, const char *name, bool drop)
 	return !drop || unlinkat(dir, name, 0) == 0;
 }
 
-enum put_how { PUT_REPLACE, PUT_ONCE, PUT_UNSYNCED };
+enum put_how { PUT_REPLACE, PUT_BEFORE, PUT_ONCE, PUT_UNSYNCED };
 
 static int fill_temporary(int fd, struct rye_span bytes, mode_t mode, enum put_how how)
 {
@@ -546,7 +546,7 @@ static int put_at(int dirfd, const char *path, struct rye_span bytes, mode_t mod
 		r = -errno;
 	if (r)
 		unlinkat(dir, name, 0);
-	if (!r && how != PUT_UNSYNCED && fsync(dir) < 0 && errno != EINVAL)
+	if (!r && how != PUT_UNSYNCED && how != PUT_BEFORE && fsync(dir) < 0 && errno != EINVAL)
 		r = -errno;
 	return r;
 }
@@ -554,6 +554,11 @@ static int put_at(int dirfd, const char *path, struct rye_span bytes, mode_t mod
 int io_replace_at(int dirfd, const char *path, struct rye_span bytes, mode_t mode)
 {
 	return put_at(dirfd, path, bytes, mode, PUT_REPLACE);
+}
+
+int io_replace_before_at(int dirfd, const char *path, struct rye_span bytes, mode_t mode)
+{
+	return put_at(dirfd, path, bytes, mode, PUT_BEFORE);
 }
 
 int io_remember_at(int dirfd, const char *path, struct rye_span bytes, mode_t mode)

@@ -48,6 +48,8 @@ int io_read_at(int root, const char *path, size_t max, struct rye_blob **ret);
 
 /* Temporary file beside it, fsync, rename, fsync of the directory; keeps nothing on failure. */
 int io_replace_at(int dirfd, const char *path, struct rye_span bytes, mode_t mode);
+/* The same without the directory's fsync: of what counts only beside what io_replace_at puts there next. */
+int io_replace_before_at(int dirfd, const char *path, struct rye_span bytes, mode_t mode);
 /* Whole for each reader, but not synced: of what is verified when it is read, and can be made again. */
 int io_remember_at(int dirfd, const char *path, struct rye_span bytes, mode_t mode);
 /* The same where nothing of that name is: else -EEXIST, and what is there stays. */

@@ -22,6 +22,8 @@
  */
 
 int registry_open(const char *path, struct db **ret, struct rye_err *err);
+/* One that this version has made, which is not missed with the machine's power: db_open_passing. */
+int registry_open_passing(const char *path, struct db **ret, struct rye_err *err);
 
 struct registry_row {
 	char thread_id[1025];

@@ -59,8 +59,15 @@ bool registry_terminal(const char *status)
 
 static void add_missing(struct db *db)
 {
+	static const char all[] =
+		"SELECT turns, input_tokens, output_tokens, spend, spawn_count, pid, model,"
+		" continuation_of, continuation_thread_id, chain_root_id, tool_id"
+		" FROM threads LIMIT 0";
 	char sql[128];
 
+	/* nearly always: one question in place of eleven refusals */
+	if (sqlite3_exec(db->handle, all, NULL, NULL, NULL) == SQLITE_OK)
+		return;
 	/* "duplicate column name" is the usual answer and exactly what is wanted. */
 	for (size_t i = 0; i < ARRAY_SIZE(later_columns); i++) {
 		sqlite3_snprintf(sizeof(sql), sql, "ALTER TABLE threads ADD COLUMN %s",
@@ -76,6 +83,11 @@ int registry_open(const char *path, struct db **ret, struct rye_err *err)
 	if (!r)
 		add_missing(*ret);
 	return r;
+}
+
+int registry_open_passing(const char *path, struct db **ret, struct rye_err *err)
+{
+	return db_open_passing(path, schema, ret, err);
 }
 
 /* Tells of the event, if a row has changed. */

@@ -23,6 +23,7 @@ int threads_registry(struct threads *threads, bool create, struct db **ret, stru
 {
 	struct registry_ask ask = { .project = threads->env.opt->project,
 				    .create = create,
+				    .passing = threads->env.passing,
 				    .log = threads->env.log };
 	struct db *db = NULL, *old = NULL;
 	int r;
@@ -175,12 +176,14 @@ static int thread_make_dir(struct threads *threads, const struct launch *what,
 
 	if (root < 0)
 		return root;
-	thread_keep_uncommitted(threads->env.opt->project);
+	if (!threads->env.passing)
+		thread_keep_uncommitted(threads->env.opt->project);
 	dir = make_locked(root, what, ret_id, ret_lock, err);
 	if (dir < 0)
 		return dir;
 	json_put(&text, what->request, true);
-	r = thread_write(dir, "request.json", (struct rye_span){ text.data, text.len }, err);
+	r = (threads->env.passing ? thread_remember : thread_write)(dir, "request.json",
+								    buf_span(&text), err);
 	if (!r)
 		return steal_fd(&dir);
 	thread_remove(root, ret_id);

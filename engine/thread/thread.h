@@ -37,6 +37,11 @@ struct threads_env {
 	/* One was deleted: what other rooms keep of it may go as well; NULL is fine. */
 	void (*deleted)(void *arg, const char *id);
 	void *lost_arg; /* of both */
+	/*
+	 * What is recorded here is kept elsewhere before it counts, and is gone with the machine's power: of what the
+	 * launcher writes nothing is synced, and no file of the project says that it stays out of a repository.
+	 */
+	bool passing;
 	uid_t uid; /* runners, which root starts, become this account's; 0: they do not */
 	char *const *
 		lent; /* the environment of runners, as long as these threads; NULL: this process's own */
@@ -251,6 +256,7 @@ int threads_registry(struct threads *threads, bool create, struct db **ret, stru
 struct registry_ask {
 	const char *project;
 	bool create;
+	bool passing; /* of struct threads_env */
 	uint64_t damaged; /* inode of one that was found damaged behind its first page; 0: of none */
 	const struct log *log;
 };

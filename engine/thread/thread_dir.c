@@ -215,6 +215,13 @@ int thread_lock(int dir)
 	return fcntl(fd, F_OFD_GETLK, &held) == 0 && held.l_type == F_RDLCK ? -EBUSY : -EAGAIN;
 }
 
+int thread_remember(int dir, const char *name, struct rye_span bytes, struct rye_err *err)
+{
+	int r = io_remember_at(dir, name, bytes, 0600);
+
+	return r ? rye_fail_sys(err, -r, "cannot write %s", name) : 0;
+}
+
 /* Where pids mean what we think: host, boot and pid namespace in one text. */
 static void put_identity(char ret[256])
 {
@@ -231,7 +238,7 @@ static void put_identity(char ret[256])
 	snprintf(ret, 256, "%.64s %.40s %.40s", host.nodename, boot, ns);
 }
 
-/* A file that names the process `pid` of this machine. */
+/* A file that names the process `pid` of this machine. Not synced: with the machine's power the process is gone, too. */
 static int identity_write(int dir, const char *name, pid_t pid, struct rye_err *err)
 {
 	auto_json json_t *doc = json_object();
@@ -245,7 +252,8 @@ static int identity_write(int dir, const char *name, pid_t pid, struct rye_err *
 	json_sets(doc, "where", where);
 	json_sets(doc, "started_at", now);
 	json_put(&buf, doc, true);
-	return thread_write(dir, name, (struct rye_span){ buf.data, buf.len }, err);
+	return buf.failed ? rye_fail_sys(err, ENOMEM, "cannot write %s", name) :
+			    thread_remember(dir, name, buf_span(&buf), err);
 }
 
 /* False: none, or unreadable. */

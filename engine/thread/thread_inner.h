@@ -81,6 +81,8 @@ struct zombies {
 size_t zombies_sweep(struct zombies *seen);
 
 int thread_write(int dir, const char *name, struct rye_span bytes, struct rye_err *err);
+int thread_remember(int dir, const char *name, struct rye_span bytes,
+		    struct rye_err *err); /* not synced */
 
 /*
  * thread_states.c: what a thread's row, its directory and the processes come to, and what each event
@@ -242,7 +244,8 @@ struct runner_start {
 int runner_spawn(const struct runner_start *start, pid_t *ret_pid);
 
 /* The file as it is; RYE_NOT_FOUND: there is none, or it is empty. RYE_UNPARSABLE: the damaged one. */
-int thread_registry_read(int root, uint64_t damaged, struct db **ret, struct rye_err *err);
+int thread_registry_read(int root, const struct registry_ask *ask, struct db **ret,
+			 struct rye_err *err);
 
 /* thread_row.c */
 /* Its row by its columns, over what the log of all threads tells. */

@@ -131,7 +131,7 @@ int thread_rebuild(int root, const struct registry_ask *ask, struct rye_err *err
 		return rye_fail_sys(err, errno, "registry.db cannot be made anew");
 	while (flock(lock, LOCK_EX) < 0 && errno == EINTR)
 		;
-	if (thread_registry_read(root, ask->damaged, &db, NULL) == 0) {
+	if (thread_registry_read(root, ask, &db, NULL) == 0) {
 		db_close(db);
 		return 0;
 	}

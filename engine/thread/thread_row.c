@@ -7,6 +7,7 @@
  */
 #include "thread/thread_inner.h"
 
+#include "base/io.h"
 #include "clock.h"
 #include "scope.h"
 #include "str.h"
@@ -152,10 +153,11 @@ static int record_in_dir(int dir, const char *id, const char *status,
 	struct rye_span reply = { outcome->reply->data, outcome->reply->len };
 	int r = 0;
 
-	if (outcome->output)
-		r = thread_write(dir, "output",
+	if (outcome->output &&
+	    io_replace_before_at(dir, "output",
 				 (struct rye_span){ outcome->output->data, outcome->output->len },
-				 NULL);
+				 0600))
+		r = -(int)RYE_IO;
 	if (thread_write(dir, THREAD_RESULT_FILE, reply, NULL))
 		r = -(int)RYE_IO;
 	return r ? r : registry_row_tell(dir, id, status);

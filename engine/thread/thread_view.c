@@ -12,7 +12,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-int thread_registry_read(int root, uint64_t damaged, struct db **ret, struct rye_err *err)
+int thread_registry_read(int root, const struct registry_ask *ask, struct db **ret,
+			 struct rye_err *err)
 {
 	char path[THREADS_PATH_MAX];
 	struct stat st;
@@ -22,9 +23,9 @@ int thread_registry_read(int root, uint64_t damaged, struct db **ret, struct rye
 		return rye_fail_sys(err, -r, "state/threads");
 	if (stat(path, &st) < 0 || !st.st_size)
 		return rye_fail_sys(err, ENOENT, "no threads yet");
-	if (st.st_ino == damaged)
+	if (st.st_ino == ask->damaged)
 		return rye_fail(err, RYE_UNPARSABLE, "%s is damaged", path);
-	return registry_open(path, ret, err);
+	return (ask->passing ? registry_open_passing : registry_open)(path, ret, err);
 }
 
 /* Nothing: a project that has had no thread, or none but the one that begins just now. */
@@ -43,16 +44,16 @@ int registry_of(const struct registry_ask *ask, struct db **ret, struct rye_err 
 
 	if (root < 0)
 		return root;
-	r = thread_registry_read(root, ask->damaged, ret, err);
+	r = thread_registry_read(root, ask, ret, err);
 	if (r != -(int)RYE_UNPARSABLE && r != -(int)RYE_NOT_FOUND)
 		return r;
 	if (r == -(int)RYE_UNPARSABLE || has_threads(root)) {
 		r = thread_rebuild(root, ask, err);
-		return r ? r : thread_registry_read(root, ask->damaged, ret, err);
+		return r ? r : thread_registry_read(root, ask, ret, err);
 	}
 	if (!ask->create || thread_path(root, "registry.db", path) < 0)
 		return r;
-	return registry_open(path, ret, err);
+	return (ask->passing ? registry_open_passing : registry_open)(path, ret, err);
 }
 
 void thread_view_close(struct thread_view *view)

@@ -120,9 +120,13 @@ static void errand_lend(struct errand *errand, const struct principal *who)
 
 static int errand_threads(struct errand *errand, const struct principal *who, struct rye_err *err)
 {
-	struct threads_env env = { .opt = &errand->opt,
-				   .log = &errand->worker->log,
-				   .uid = errand->uid };
+	struct threads_env env = {
+		.opt = &errand->opt,
+		.log = &errand->worker->log,
+		/* the board has it all once it is over, and executed.db that it was begun */
+		.passing = errand_has_tree(errand) && !errand->order.fork,
+		.uid = errand->uid
+	};
 
 	errand_lend(errand, who);
 	env.lent = errand->lent.v;
