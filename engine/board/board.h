@@ -134,10 +134,22 @@ enum board_settled {
 	BOARD_LATE, /* it was lost: the receipt is kept, the state stays */
 	BOARD_STALE, /* another attempt has it: nothing was kept */
 };
+struct board_used {
+	double spend, seconds; /* of one month */
+	int64_t bytes;
+};
+struct board_piece {
+	struct board_part part;
+	struct rye_span bytes;
+};
 struct board_end {
 	const char *state; /* "done", "refused", "cancelled" */
 	const char *receipt;
 	const char *manifest; /* of what it has left, as an order's */
+	const struct board_piece *pieces; /* kept with a result that counts */
+	size_t n;
+	const struct board_used
+		*used; /* counted once, whatever the result counts for; NULL: nothing */
 };
 int board_settle(struct board *board, const struct board_run *claim, const struct board_end *end,
 		 enum board_settled *ret, struct rye_err *err);
@@ -188,10 +200,6 @@ int board_roots(struct board *board, const char *principal, int64_t keep_ms, rye
 /* It is not known any more: what it has pushed and its ended runs were given is in use no longer. */
 int board_leave(struct board *board, const char *principal, struct rye_err *err);
 
-struct board_used {
-	double spend, seconds; /* of one month */
-	int64_t bytes;
-};
 /* month: "2026-01", or NULL: the database's own. */
 int board_account(struct board *board, const char *principal, const char *month,
 		  struct board_used *ret, struct rye_err *err);

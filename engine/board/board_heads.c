@@ -143,6 +143,14 @@ static int spend_in(void *arg, struct board *board, struct rye_err *err)
 	return r;
 }
 
+int board_count(struct board *board, const char *principal, const struct board_used *more,
+		double cap, struct rye_err *err)
+{
+	struct spending what = { principal, more, cap };
+
+	return spend_in(&what, board, err);
+}
+
 int board_spend(struct board *board, const char *principal, const struct board_used *more,
 		double cap, struct rye_err *err)
 {

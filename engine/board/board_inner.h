@@ -53,6 +53,9 @@ void board_run_of(const struct board_cells *cells, struct board_run *ret);
 /* board_roots.c: in a transaction. A manifest of a run; NULL and "" are none. What a project stands for from now on. */
 int board_pin(struct board *board, const char *run, const char *manifest, struct rye_err *err);
 int board_past(struct board *board, const struct board_advance *what, struct rye_err *err);
+/* board_heads.c: board_spend, in a transaction. */
+int board_count(struct board *board, const char *principal, const struct board_used *more,
+		double cap, struct rye_err *err);
 
 /* A run that is not over. */
 #define OPEN_STATES "('queued', 'running', 'silent')"

@@ -248,6 +248,19 @@ static int bool_row(void *arg, const struct board_cells *cells)
 	return 1;
 }
 
+static int put_part(struct board *board, const struct board_part *part, struct rye_span bytes,
+		    struct rye_err *err)
+{
+	if (!bytes.len)
+		return 0;
+	return board_step(board,
+			  BOARD_QUERY("INSERT INTO part (run, file, off, ends, bytes) "
+				      "VALUES (?1, ?2, ?3, ?4, ?5)",
+				      DB_TEXT(part->run), DB_TEXT(part->file), DB_INT(part->off),
+				      DB_INT(part->off + (int64_t)bytes.len), DB_BLOB(bytes)),
+			  NULL, err);
+}
+
 static int write_in(void *arg, struct board *board, struct rye_err *err)
 {
 	const struct board_writing *what = arg;
@@ -268,16 +281,7 @@ static int write_in(void *arg, struct board *board, struct rye_err *err)
 				   DB_TEXT(what->part->run), DB_TEXT(what->part->file),
 				   DB_INT(what->part->off)),
 			NULL, err);
-	if (r || there || !what->bytes.len)
-		return r;
-	return board_step(board,
-			  BOARD_QUERY("INSERT INTO part (run, file, off, ends, bytes) "
-				      "VALUES (?1, ?2, ?3, ?4, ?5)",
-				      DB_TEXT(what->part->run), DB_TEXT(what->part->file),
-				      DB_INT(what->part->off),
-				      DB_INT(what->part->off + (int64_t)what->bytes.len),
-				      DB_BLOB(what->bytes)),
-			  NULL, err);
+	return r || there ? r : put_part(board, what->part, what->bytes, err);
 }
 
 int board_write(struct board *board, const struct board_run *claim, const struct board_part *part,
@@ -296,6 +300,7 @@ struct settling {
 	const struct board_end *end;
 	enum board_settled is;
 	bool done;
+	bool before; /* by this very receipt: all of it was kept and counted then */
 	bool room; /* one that waited can be taken, and maybe not by the worker that has a free place now */
 };
 
@@ -332,6 +337,7 @@ static int settle_after(struct board *board, struct settling *what, struct rye_e
 		return r;
 	if (was.lost) {
 		what->is = BOARD_LATE;
+		what->before = was.same;
 		r = board_step(
 			board,
 			BOARD_QUERY("UPDATE run SET late = ?2 WHERE id = ?1 AND late IS NULL",
@@ -341,6 +347,7 @@ static int settle_after(struct board *board, struct settling *what, struct rye_e
 	}
 	if (was.same)
 		what->is = BOARD_SETTLED;
+	what->before = was.same;
 	return 0;
 }
 
@@ -353,12 +360,23 @@ static int settle_row(void *arg, const struct board_cells *cells)
 	return 1;
 }
 
+/* What is kept of a run with its end. */
+static int settle_with(struct board *board, struct settling *what, struct rye_err *err)
+{
+	const struct board_end *end = what->end;
+	int r = board_pin(board, what->claim->id, end->manifest, err);
+
+	for (size_t i = 0; !r && i < end->n; i++)
+		r = put_part(board, &end->pieces[i].part, end->pieces[i].bytes, err);
+	return r;
+}
+
 static int settle_in(void *arg, struct board *board, struct rye_err *err)
 {
 	struct settling *what = arg;
 	int r;
 
-	what->done = what->room = false;
+	what->done = what->room = what->before = false;
 	r = board_step(board,
 		       BOARD_ROWS(settle_row, what,
 				  "UPDATE run SET state = ?3, receipt = ?4, sealed = NULL, "
@@ -370,15 +388,17 @@ static int settle_in(void *arg, struct board *board, struct rye_err *err)
 				  DB_TEXT(what->end->state), DB_TEXT(what->end->receipt)),
 		       NULL, err);
 	what->is = BOARD_SETTLED;
-	if (r || !what->done)
-		return r ? r : settle_after(board, what, err);
-	return board_pin(board, what->claim->id, what->end->manifest, err);
+	if (!r)
+		r = (what->done ? settle_with : settle_after)(board, what, err);
+	return r || what->before || !what->end->used ?
+		       r :
+		       board_count(board, what->claim->principal, what->end->used, -1, err);
 }
 
 int board_settle(struct board *board, const struct board_run *claim, const struct board_end *end,
 		 enum board_settled *ret, struct rye_err *err)
 {
-	struct settling what = { claim, end, BOARD_STALE, false, false };
+	struct settling what = { .claim = claim, .end = end, .is = BOARD_STALE };
 	int r = board_transaction(board, settle_in, &what, err);
 
 	*ret = what.is;

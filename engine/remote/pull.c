@@ -103,13 +103,15 @@ static int pull_tell(struct pull *pull, struct rye_err *err)
 
 static int pull_run(struct pull *pull, struct rye_err *err)
 {
+	const struct remote_pull *what = pull->what;
+	bool same = !strcmp(what->base, what->manifest);
 	int r = pull_before(pull, err);
 
+	if (!r && !same)
+		r = pull_manifest(pull->conn, what->manifest, pull->before, &pull->after, err);
 	if (!r)
-		r = pull_manifest(pull->conn, pull->what->manifest, pull->before, &pull->after,
-				  err);
-	if (!r)
-		r = pull_changes(pull->before, pull->after, &pull->changes, err);
+		r = pull_changes(pull->before, same ? pull->before : pull->after, &pull->changes,
+				 err);
 	if (r)
 		return r;
 	if (pull->changes.changed->n && pull->changes.bytes <= pull->what->most)

@@ -68,21 +68,21 @@ static const char *end_state(const char *status)
 	return !strcmp(status, "cancelled") ? "cancelled" : "done";
 }
 
-/* What it has used is counted; what was reserved and not used goes back. */
-static int errand_account(struct errand *errand, const struct receipt *receipt, struct rye_err *err)
+/* What it has used is counted with its end; what was reserved and not used goes back. */
+static void errand_account(struct errand *errand, const struct receipt *receipt)
 {
 	struct timespec began, ended;
 	struct thread_cost cost = { 0 };
-	struct board_used more = { 0 };
+	struct board_used *more = &errand->used;
 
+	*more = (struct board_used){ 0 };
 	if (receipt->cost)
 		thread_cost_read(receipt->cost, &cost);
-	more.spend = cost.spend - errand->reserved;
+	more->spend = cost.spend - errand->reserved;
 	if (clock_iso_read(receipt->began, &began) && clock_iso_read(receipt->ended, &ended))
-		more.seconds = (double)(ended.tv_sec - began.tv_sec) +
-			       (double)(ended.tv_nsec - began.tv_nsec) / 1e9;
-	executed_spend(errand->worker->executed, errand->claim.principal, &more, NULL, NULL);
-	return board_spend(errand->worker->board, errand->claim.principal, &more, -1, err);
+		more->seconds = (double)(ended.tv_sec - began.tv_sec) +
+				(double)(ended.tv_nsec - began.tv_nsec) / 1e9;
+	executed_spend(errand->worker->executed, errand->claim.principal, more, NULL, NULL);
 }
 
 int errand_receipt(struct errand *errand, struct rye_err *err)
@@ -105,32 +105,35 @@ int errand_receipt(struct errand *errand, struct rye_err *err)
 	receipt_of_record(&look.read, &receipt);
 	receipt_signer(errand, look.read.record, &receipt);
 	r = receipt_make(errand, &receipt, err);
-	if (!r)
-		r = errand_account(errand, &receipt, err);
-	errand->end = (struct board_end){ end_state(look.row.status), errand->receipt.data,
-					  errand->left };
-	return r;
+	if (r)
+		return r;
+	errand_account(errand, &receipt);
+	errand->end = (struct board_end){ .state = end_state(look.row.status),
+					  .receipt = errand->receipt.data,
+					  .manifest = errand->left,
+					  .used = &errand->used };
+	errand_pieces_end(errand, &errand->end);
+	return 0;
 }
 
 int errand_refusal(struct errand *errand, const struct rye_err *why, struct rye_err *err)
 {
 	const char *state = errand->cancelled ? "cancelled" : "refused";
 	auto_receipt struct receipt receipt = { .gen = 0 };
-	struct board_used back = { .spend = -errand->reserved };
-	int r = 0;
+	int r;
 
 	snprintf(receipt.status, sizeof(receipt.status), "%s", state);
 	clock_iso_us(receipt.began);
 	clock_iso_us(receipt.ended);
 	snprintf(receipt.code, sizeof(receipt.code), "%s", rye_code_name(why->code));
 	rye_err_line(why, receipt.reason, sizeof(receipt.reason));
+	errand->used = (struct board_used){ .spend = -errand->reserved };
 	if (errand->reserved > 0)
-		executed_spend(errand->worker->executed, errand->claim.principal, &back, NULL,
-			       NULL);
-	if (errand->reserved > 0)
-		r = board_spend(errand->worker->board, errand->claim.principal, &back, -1, err);
-	if (!r)
-		r = receipt_make(errand, &receipt, err);
-	errand->end = (struct board_end){ state, errand->receipt.data, NULL };
+		executed_spend(errand->worker->executed, errand->claim.principal, &errand->used,
+			       NULL, NULL);
+	r = receipt_make(errand, &receipt, err);
+	errand->end = (struct board_end){ .state = state,
+					  .receipt = errand->receipt.data,
+					  .used = errand->reserved > 0 ? &errand->used : NULL };
 	return r;
 }

@@ -7,6 +7,7 @@
 
 #include "base/io.h"
 #include "bounds.h"
+#include "memory.h"
 #include "scope.h"
 #include "str.h"
 
@@ -19,6 +20,56 @@
 #define PART_MAX (1u << 20)
 /* Of one file that is told at the end. */
 #define TOLD_MAX RYE_BUF_CAP
+
+/* Of all files that are told with the end, and how many: one transaction in place of one for each. */
+#define PIECES_MAX (1u << 20)
+#define PIECES_N 16
+
+struct errand_pieces {
+	size_t n, bytes;
+	struct board_piece v[PIECES_N];
+	struct rye_blob *text[PIECES_N]; /* of v */
+	char name[PIECES_N][NAME_MAX + 1];
+};
+
+static void pieces_clear(struct errand_pieces *pieces)
+{
+	while (pieces->n)
+		rye_blob_unref(pieces->text[--pieces->n]);
+	pieces->bytes = 0;
+}
+
+void errand_pieces_end(struct errand *errand, struct board_end *end)
+{
+	struct errand_pieces *pieces = errand->pieces;
+
+	if (end && pieces) {
+		end->pieces = pieces->v;
+		end->n = pieces->n;
+	} else if (pieces) {
+		pieces_clear(pieces);
+		free(steal(&errand->pieces));
+	}
+}
+
+/* False: it is told by itself. */
+static bool pieces_take(struct errand *errand, int dir, const char *name, off_t size)
+{
+	struct errand_pieces *pieces = errand->pieces;
+	struct rye_blob *text = NULL;
+	char *kept;
+
+	if (!pieces || pieces->n == PIECES_N || size > PIECES_MAX ||
+	    io_read_at(dir, name, PIECES_MAX - pieces->bytes, &text))
+		return false;
+	kept = pieces->name[pieces->n];
+	snprintf(kept, NAME_MAX + 1, "%s", name);
+	pieces->text[pieces->n] = text;
+	pieces->v[pieces->n++] =
+		(struct board_piece){ { errand->claim.id, kept, 0 }, { text->data, text->len } };
+	pieces->bytes += text->len;
+	return true;
+}
 
 struct telling_file {
 	const char *name;
@@ -93,13 +144,18 @@ int errand_tell_all(struct errand *errand, struct rye_err *err)
 			close(fd);
 		return -(int)RYE_NOT_FOUND;
 	}
+	if (errand->pieces)
+		pieces_clear(errand->pieces);
+	else
+		errand->pieces = memory_note(calloc(1, sizeof(*errand->pieces)));
 	r = tell_growing(errand, dirfd(files), err);
 	while (!r && (entry = readdir(files))) {
 		int64_t at = 0;
 
 		if (is_told(entry->d_name) &&
 		    !fstatat(dirfd(files), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
-		    S_ISREG(st.st_mode))
+		    S_ISREG(st.st_mode) &&
+		    !pieces_take(errand, dirfd(files), entry->d_name, st.st_size))
 			r = tell_file(errand, dirfd(files),
 				      &(struct telling_file){ entry->d_name, &at }, err);
 	}

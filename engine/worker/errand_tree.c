@@ -147,11 +147,16 @@ static int leave_tree(struct errand *errand, json_t *doc, struct rye_err *err)
 	const struct snapshot_ask ask = { errand->project, rules, -1, NULL };
 	int r = rules ? snapshot_make(&ask, &snapshot, err) : memory_fail(err);
 
-	if (!r)
-		r = leave_all(errand, snapshot, err);
 	if (r)
 		return r;
 	digest_hex(&snapshot->manifest->name, errand->left);
+	/* nothing was changed: the manifest that it began with is kept as long as the run is */
+	if (strcmp(errand->left, errand->order.manifest) != 0)
+		r = leave_all(errand, snapshot, err);
+	if (r) {
+		*errand->left = '\0';
+		return r;
+	}
 	json_sets(doc, "manifest", errand->left);
 	json_object_set(doc, "refused", snapshot->refused);
 	return 0;

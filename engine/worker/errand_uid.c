@@ -34,10 +34,14 @@ static int uid_is(const struct node_dir *node, uid_t uid, const char *fp)
 	int r;
 
 	snprintf(path, sizeof(path), UIDS "/%u", (unsigned)uid);
-	r = io_create_at(node->dir, path, span_of(fp), 0600);
-	if (r != -EEXIST)
-		return r < 0 ? r : 1;
+	/* most are there, and what is made is synced */
 	r = io_read_at(node->dir, path, KEY_FP, &text);
+	if (r == -ENOENT) {
+		r = io_create_at(node->dir, path, span_of(fp), 0600);
+		if (r != -EEXIST)
+			return r < 0 ? r : 1;
+		r = io_read_at(node->dir, path, KEY_FP, &text);
+	}
 	return r < 0 ? r : span_eq((struct rye_span){ text->data, text->len }, fp);
 }
 

@@ -29,6 +29,7 @@ static void errand_free(struct errand *errand)
 	order_done(&errand->order);
 	rye_blob_unref(errand->body);
 	rye_blob_unref(errand->sealed);
+	errand_pieces_end(errand, NULL);
 	buf_done(&errand->receipt);
 	buf_done(&errand->lent_names);
 	env_done(&errand->lent);

@@ -22,6 +22,8 @@ struct node_worker {
 	struct node_dir *node;
 	struct board *board;
 	struct db *executed;
+	struct depot *
+		held; /* of the directory: doors open and close it, and the last to close it writes its log back */
 	struct key_secret key; /* signs receipts; the node's key vouches for it */
 	char vouched[KEY_SIG_TEXT];
 	char name[BOARD_WORKER_MAX];
@@ -88,6 +90,8 @@ struct errand {
 	uid_t uid; /* of the run's processes; 0: the worker's */
 	char left[SHA_HEX]; /* the manifest of what it has left; "": nothing was kept */
 	struct board_end end; /* once it is over; the receipt is the buffer's */
+	struct errand_pieces *pieces; /* of `end` */
+	struct board_used used; /* of `end`: beyond what was reserved */
 	struct rye_buf receipt;
 };
 
@@ -164,9 +168,14 @@ void errand_begin(struct errand *errand);
 /* One that this worker's predecessor had begun. False: it is not known whether it had. */
 bool errand_adopt(struct errand *errand);
 
-/* errand_tell.c: what it prints and writes down, as far as it was not told yet; at the end all files. */
+/*
+ * errand_tell.c: what it prints and writes down, as far as it was not told yet; at the end all files, of which those that
+ * are short are told with the end itself: errand->pieces, for errand_end.
+ */
 int errand_tell(struct errand *errand, struct rye_err *err);
 int errand_tell_all(struct errand *errand, struct rye_err *err);
+void errand_pieces_end(struct errand *errand,
+		       struct board_end *end); /* into it; end NULL: they are freed */
 
 /* errand_news.c: the records of a thread that goes on, as they change; and where an earlier worker has come to. */
 int errand_news(struct errand *errand, struct rye_err *err);

@@ -7,12 +7,12 @@
 
 #include "base/io.h"
 #include "memory.h"
+#include "pack/pack.h"
 #include "scope.h"
 #include "str.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
@@ -128,6 +128,13 @@ static void take_key(struct node_worker *worker)
 	receipt_vouch(&worker->node->key, &worker->key.pub, worker->vouched);
 }
 
+/* Without it the rest works: it only takes longer. */
+static void worker_hold(struct node_worker *worker)
+{
+	if (!worker->node->store && node_depot(worker->node, &worker->held, NULL))
+		worker->held = NULL;
+}
+
 int worker_open(struct node_worker *worker, struct rye_err *err)
 {
 	static const char *const rooms[] = { "work/projects", "work/users", "tmp" };
@@ -162,11 +169,16 @@ int worker_open(struct node_worker *worker, struct rye_err *err)
 					    given_ms("RYE_NODE_LEASE_MS", WORKER_LEASE_MS),
 					    given_ms("RYE_NODE_SILENT_MS", WORKER_SILENT_MS) };
 	r = worker_shut(worker, err);
-	return r ? r : node_board(worker->node, &worker->board, err);
+	if (!r)
+		r = node_board(worker->node, &worker->board, err);
+	if (!r)
+		worker_hold(worker);
+	return r;
 }
 
 void worker_done(struct node_worker *worker)
 {
+	depot_close(worker->held);
 	board_close(worker->board);
 	db_close(worker->executed);
 	node_close(worker->node);

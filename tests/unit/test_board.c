@@ -474,6 +474,44 @@ static void manifests_in_use_are_told(void **state)
 	roots_are(t, 100000, "p2 p3 p4 p5 p6 o7 ");
 }
 
+/* Its last files and what it has used, with its end; told again, since the answer was not heard, they are there once. */
+static void an_end_is_kept_whole(void **state)
+{
+	struct board_test *t = *state;
+	const struct board_piece pieces[] = { { { t->id, "output", 0 }, SPAN("text") },
+					      { { t->id, "empty", 0 }, SPAN("") } };
+	const struct board_used more = { .spend = 0.5, .seconds = 2 };
+	const struct board_end end = { .state = "done",
+				       .receipt = "a receipt",
+				       .pieces = pieces,
+				       .n = ARRAY_SIZE(pieces),
+				       .used = &more };
+	struct board *board = t->place.board;
+	struct rye_err *err = &t->place.err;
+	struct board_used used;
+	enum board_settled is;
+	struct board_run run;
+
+	submit(t);
+	claim(t, &run);
+	for (int i = 0; i < 2; i++) {
+		auto_buf struct rye_buf bytes = RYE_BUF_INIT;
+
+		assert_int_equal(board_settle(board, &run, &end, &is, err), 0);
+		assert_int_equal(is, BOARD_SETTLED);
+		assert_int_equal(board_read(board, &pieces[0].part, 100, &bytes, err), 0);
+		assert_int_equal(bytes.len, 4);
+		assert_int_equal(board_account(board, t->place.principal, NULL, &used, err), 0);
+		assert_true(used.spend > 0.49 && used.spend < 0.51 && used.seconds < 2.1);
+	}
+	/* of an attempt that counts no more nothing is kept, and what it has used counts */
+	run.gen++;
+	assert_int_equal(board_settle(board, &run, &end, &is, err), 0);
+	assert_int_equal(is, BOARD_STALE);
+	assert_int_equal(board_account(board, t->place.principal, NULL, &used, err), 0);
+	assert_true(used.spend > 0.99 && used.spend < 1.01);
+}
+
 static void a_month_has_a_cap(void **state)
 {
 	struct board_test *t = *state;
@@ -600,6 +638,7 @@ int main(void)
 		WITH_BOARD(output_is_read_from_any_offset),
 		WITH_BOARD(a_head_moves_by_one),
 		WITH_BOARD(manifests_in_use_are_told),
+		WITH_BOARD(an_end_is_kept_whole),
 		WITH_BOARD(a_month_has_a_cap),
 		WITH_BOARD(what_waits_is_woken),
 		cmocka_unit_test(one_of_many_asks_for_an_order),
