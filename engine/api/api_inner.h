@@ -147,7 +147,8 @@ void engine_wait_told(struct rye *rye);
 const char *engine_env(void *arg, const char *name);
 
 /* Runs and threads: api/engine_runs.c, api/engine_threads.c. */
-int engine_runs_open(struct rye *rye, struct rye_err *err);
+int engine_runs_open(struct rye *rye, bool runs,
+		     struct rye_err *err); /* runs: they can be started */
 void engine_runs_close(struct rye *rye);
 int engine_detach(void *arg, const struct exec_detach *ask, json_t **ret, struct rye_err *err);
 bool engine_adopt(void *arg, struct rye_call *call, const char *ref, const json_t *request,

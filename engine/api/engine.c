@@ -276,7 +276,8 @@ static int start_background(struct rye *rye, struct rye_err *err)
 	return r ? r : watch_start(rye->watch, rye->index, on_changes, rye, err);
 }
 
-int rye_open(const struct rye_options *opt, struct rye **ret, struct rye_err *err)
+static int engine_open(const struct rye_options *opt, bool runs, struct rye **ret,
+		       struct rye_err *err)
 {
 	unsigned long since = memory_failures();
 	struct rye *rye = calloc(1, sizeof(*rye));
@@ -296,7 +297,7 @@ int rye_open(const struct rye_options *opt, struct rye **ret, struct rye_err *er
 	if (!r)
 		r = open_index(rye, err);
 	if (!r)
-		r = engine_runs_open(rye, err);
+		r = engine_runs_open(rye, runs, err);
 	if (!r)
 		r = start_background(rye, err);
 	r = memory_result(since, r, err);
@@ -305,6 +306,16 @@ int rye_open(const struct rye_options *opt, struct rye **ret, struct rye_err *er
 	else
 		*ret = rye;
 	return r;
+}
+
+int rye_open(const struct rye_options *opt, struct rye **ret, struct rye_err *err)
+{
+	return engine_open(opt, true, ret, err);
+}
+
+int engine_open_looking(const struct rye_options *opt, struct rye **ret, struct rye_err *err)
+{
+	return engine_open(opt, false, ret, err);
 }
 
 void rye_close(struct rye *rye)

@@ -53,7 +53,7 @@ static int hook_remote(void *arg, const char *name, struct rye_err *err)
 	return remote_find(&rye->items, name, &found, err);
 }
 
-int engine_runs_open(struct rye *rye, struct rye_err *err)
+int engine_runs_open(struct rye *rye, bool runs, struct rye_err *err)
 {
 	struct threads_env threads = { .opt = &rye->opt,
 				       .log = &rye->log,
@@ -90,7 +90,7 @@ int engine_runs_open(struct rye *rye, struct rye_err *err)
 					  .wait_told = hook_wait_told };
 	if (rye->opt.scan)
 		threads_begin(rye->threads);
-	return exec_open(&exec, &rye->exec, err);
+	return runs ? exec_open(&exec, &rye->exec, err) : 0;
 }
 
 void engine_runs_close(struct rye *rye)

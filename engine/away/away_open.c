@@ -76,7 +76,7 @@ int away_open(struct away *away, struct rye_err *err)
 	umask(opt.umask);
 	opt.scan = false;
 	opt.log = away_log;
-	r = rye_open(&opt, &away->rye, err);
+	r = engine_open_looking(&opt, &away->rye, err);
 	if (r)
 		return r;
 	away->items = engine_items(away->rye);

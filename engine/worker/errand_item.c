@@ -7,6 +7,7 @@
  */
 #include "worker/worker_inner.h"
 
+#include "api/api.h"
 #include "base/io.h"
 #include "memory.h"
 #include "scope.h"
@@ -117,7 +118,7 @@ static int user_begin(struct errand *errand, const char *made, const json_t *key
 {
 	auto_rye struct rye *rye = NULL;
 	char fp[KEY_FP];
-	int r = rye_open(&errand->opt, &rye, err);
+	int r = engine_open_looking(&errand->opt, &rye, err);
 
 	if (!r)
 		r = rye_key_generate(rye, RYE_KEY_NEW, fp, err);
@@ -135,7 +136,7 @@ static int user_own(struct errand *errand, const char *shared, const char *made,
 		r = errand_space_items(errand, made, err);
 	if (r || !json_array_size(errand->order.secrets))
 		return r;
-	r = rye_open(&errand->opt, &rye, err);
+	r = engine_open_looking(&errand->opt, &rye, err);
 	return r ? r : user_secrets(errand, rye, err);
 }
 
@@ -207,7 +208,7 @@ static int item_agrees(struct errand *errand, struct rye_err *err)
 	auto_rye struct rye *rye = NULL;
 	const char *id;
 	struct rye_ask ask = { .kind = id_split(order->ref, &id), .view = RYE_VIEW_INFO };
-	int r = rye_open(&errand->opt, &rye, err);
+	int r = engine_open_looking(&errand->opt, &rye, err);
 
 	ask.id = id;
 	if (!r)
