@@ -4,7 +4,7 @@
  * board_place.h - a board for a test: a file in a directory of its own, or what RYE_TEST_BOARD names. The
  * runs of a test are told from others by their principal.
  */
-#include "rye_test.h"
+#include "told.h"
 
 #include "board/board.h"
 #include "scope.h"
@@ -35,7 +35,7 @@ static inline void board_place_make(struct board_place *p)
 		snprintf(p->where, sizeof(p->where), "sqlite:%s/board.db", p->dir);
 	id_uuid(id);
 	snprintf(p->principal, sizeof(p->principal), "%.8s%.4s%.4s", id, id + 9, id + 14);
-	assert_int_equal(board_open(p->where, &p->board, &p->err), 0);
+	assert_works(&p->err, board_open(p->where, &p->board, &p->err));
 }
 
 static inline void board_place_drop(struct board_place *p)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /* db_place.h - one database in a temporary directory of its own. */
-#include "rye_test.h"
+#include "told.h"
 
 #include "base/db.h"
 
@@ -21,7 +21,7 @@ static inline void db_place_make(struct db_place *p, const char *name,
 	*p = (struct db_place){ .dir = "/tmp/rye-db-XXXXXX" };
 	assert_non_null(mkdtemp(p->dir));
 	snprintf(p->path, sizeof(p->path), "%s/%s", p->dir, name);
-	assert_int_equal(open(p->path, &p->db, &p->err), 0);
+	assert_works(&p->err, open(p->path, &p->db, &p->err));
 }
 
 /* The files; the directory stays. */

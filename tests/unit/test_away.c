@@ -127,8 +127,8 @@ static int away_setup(void **state)
 	sha256_hex(SPAN("the order"), away->order.sha);
 	assert_works(&p->err, words_open(away, &p->err));
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-	assert_int_equal(conn_over(ends[0], dup(ends[0]), &away->link.conn, &p->err), 0);
-	assert_int_equal(conn_over(ends[1], dup(ends[1]), &p->far, &p->err), 0);
+	assert_works(&p->err, conn_over(ends[0], dup(ends[0]), &away->link.conn, &p->err));
+	assert_works(&p->err, conn_over(ends[1], dup(ends[1]), &p->far, &p->err));
 	*state = p;
 	return 0;
 }
@@ -146,7 +146,7 @@ static void far_begin(struct away_place *p, const char *order, const char *resul
 	sha256_hex(span_of(order), receipt.order);
 	sha256_hex(span_of(result), receipt.result);
 	receipt_vouch(&p->node, &p->worker.pub, vouched);
-	assert_int_equal(receipt_sign(&receipt, &p->worker, vouched, &p->receipt, &p->err), 0);
+	assert_works(&p->err, receipt_sign(&receipt, &p->worker, vouched, &p->receipt, &p->err));
 	receipt_done(&receipt);
 	assert_int_equal(pthread_create(&p->thread, NULL, far_work, p), 0);
 }
@@ -205,8 +205,8 @@ static void what_was_printed_comes_once(void **state)
 
 	p->away.live = 4;
 	far_begin(p, "the order", RESULT);
-	assert_int_equal(away_send(&p->away, &p->err), 0);
-	assert_int_equal(away_follow(&p->away, &p->err), 0);
+	assert_works(&p->err, away_send(&p->away, &p->err));
+	assert_works(&p->err, away_follow(&p->away, &p->err));
 	assert_string_equal(p->live.data, "two\n");
 	assert_int_equal(p->away.live, strlen(LIVE));
 }

@@ -217,10 +217,10 @@ static void another_principal_sees_nothing(void **state)
 	int64_t n;
 
 	submit(t);
-	assert_int_equal(board_find(t->place.board, other, t->id, &run, err), -RYE_NOT_FOUND);
-	assert_int_equal(board_cancel(t->place.board, other, t->id, &run, err), -RYE_NOT_FOUND);
-	assert_int_equal(board_say(t->place.board, other, t->id, "x", &n, err), -RYE_NOT_FOUND);
-	assert_int_equal(board_forget(t->place.board, other, t->id, err), -RYE_NOT_FOUND);
+	assert_refused(err, RYE_NOT_FOUND, board_find(t->place.board, other, t->id, &run, err));
+	assert_refused(err, RYE_NOT_FOUND, board_cancel(t->place.board, other, t->id, &run, err));
+	assert_refused(err, RYE_NOT_FOUND, board_say(t->place.board, other, t->id, "x", &n, err));
+	assert_refused(err, RYE_NOT_FOUND, board_forget(t->place.board, other, t->id, err));
 }
 
 /* 16 */
@@ -346,22 +346,22 @@ static void a_running_one_is_told(void **state)
 
 	submit(t);
 	claim(t, &run);
-	assert_int_equal(board_say(board, t->place.principal, t->id, "say: one", &n, err), 0);
+	assert_works(err, board_say(board, t->place.principal, t->id, "say: one", &n, err));
 	assert_int_equal(n, 1);
-	assert_int_equal(board_say(board, t->place.principal, t->id, "say: two", &n, err), 0);
+	assert_works(err, board_say(board, t->place.principal, t->id, "say: two", &n, err));
 	assert_int_equal(n, 2);
-	assert_int_equal(board_renew(board, &t->seat, &run, &told, err), 0);
+	assert_works(err, board_renew(board, &t->seat, &run, &told, err));
 	assert_false(told.cancel);
 	assert_int_equal(told.words, 2);
-	assert_int_equal(board_words(board, t->id, 1, note_word, &hearing, err), 0);
+	assert_works(err, board_words(board, t->id, 1, note_word, &hearing, err));
 	assert_string_equal(hearing.words.data, "say: two|");
 	buf_done(&hearing.words);
-	assert_int_equal(board_cancel(board, t->place.principal, t->id, &run, err), 0);
+	assert_works(err, board_cancel(board, t->place.principal, t->id, &run, err));
 	assert_string_equal(run.state, "running");
-	assert_int_equal(board_renew(board, &t->seat, &run, &told, err), 0);
+	assert_works(err, board_renew(board, &t->seat, &run, &told, err));
 	assert_true(told.cancel);
 	settle(t, &run, "receipt");
-	assert_int_equal(board_say(board, t->place.principal, t->id, "x", &n, err), -RYE_STATE);
+	assert_refused(err, RYE_STATE, board_say(board, t->place.principal, t->id, "x", &n, err));
 }
 
 /* 22: each byte once, in order, also where what was written is written again. */
@@ -376,28 +376,28 @@ static void output_is_read_from_any_offset(void **state)
 
 	submit(t);
 	claim(t, &run);
-	assert_int_equal(board_write(board, &run, &part, SPAN("hello \0"), err), 0);
-	assert_int_equal(board_write(board, &run, &part, SPAN("hello \0"), err), 0);
+	assert_works(err, board_write(board, &run, &part, SPAN("hello \0"), err));
+	assert_works(err, board_write(board, &run, &part, SPAN("hello \0"), err));
 	part.off = 7;
-	assert_int_equal(board_write(board, &run, &part, SPAN("world"), err), 0);
+	assert_works(err, board_write(board, &run, &part, SPAN("world"), err));
 	for (int64_t off = 0; off <= 12; off++) {
 		part.off = off;
 		buf_clear(&got);
-		assert_int_equal(board_read(board, &part, 100, &got, err), 0);
+		assert_works(err, board_read(board, &part, 100, &got, err));
 		assert_int_equal(got.len, 12 - off);
 		assert_memory_equal(buf_span(&got).ptr, "hello \0world" + off, got.len);
 		buf_clear(&got);
-		assert_int_equal(board_read(board, &part, 3, &got, err), 0);
+		assert_works(err, board_read(board, &part, 3, &got, err));
 		assert_int_equal(got.len, MIN_OF(3, 12 - off));
 	}
 	stale = run;
 	stale.gen = 0;
-	assert_int_equal(board_write(board, &stale, &part, SPAN("x"), err), -RYE_STATE);
+	assert_refused(err, RYE_STATE, board_write(board, &stale, &part, SPAN("x"), err));
 	settle(t, &run, "receipt");
-	assert_int_equal(board_forget(board, t->place.principal, t->id, err), 0);
+	assert_works(err, board_forget(board, t->place.principal, t->id, err));
 	part.off = 0;
 	buf_clear(&got);
-	assert_int_equal(board_read(board, &part, 100, &got, err), 0);
+	assert_works(err, board_read(board, &part, 100, &got, err));
 	assert_int_equal(got.len, 0);
 	assert_state(t, "done", NULL, NULL);
 }
@@ -409,20 +409,20 @@ static void a_head_moves_by_one(void **state)
 	struct board_head head;
 	struct rye_err *err = &t->place.err;
 
-	assert_int_equal(board_head(t->place.board, to.principal, "demo", &head, err), 0);
+	assert_works(err, board_head(t->place.board, to.principal, "demo", &head, err));
 	assert_int_equal(head.number, 0);
-	assert_int_equal(board_advance(t->place.board, &to, &head, err), 0);
+	assert_works(err, board_advance(t->place.board, &to, &head, err));
 	assert_int_equal(head.number, 1);
 	to.manifest = "m2";
-	assert_int_equal(board_advance(t->place.board, &to, &head, err), -RYE_STATE);
+	assert_refused(err, RYE_STATE, board_advance(t->place.board, &to, &head, err));
 	assert_int_equal(err->sys, ESTALE);
 	assert_string_equal(head.manifest, "m1");
 	to.expected = 1;
-	assert_int_equal(board_advance(t->place.board, &to, &head, err), 0);
+	assert_works(err, board_advance(t->place.board, &to, &head, err));
 	assert_int_equal(head.number, 2);
 	assert_string_equal(head.manifest, "m2");
 	to.expected = 1;
-	assert_int_equal(board_advance(t->place.board, &to, &head, err), -RYE_STATE);
+	assert_refused(err, RYE_STATE, board_advance(t->place.board, &to, &head, err));
 }
 
 static int count_root(void *arg, const char *manifest)
@@ -460,17 +460,17 @@ static void manifests_in_use_are_told(void **state)
 	struct board_run run;
 
 	for (; to.expected < 7; to.expected++, manifest[1]++)
-		assert_int_equal(board_advance(t->place.board, &to, &head, err), 0);
+		assert_works(err, board_advance(t->place.board, &to, &head, err));
 	to.project = "other", manifest[0] = 'o', to.expected = 0;
-	assert_int_equal(board_advance(t->place.board, &to, &head, err), 0);
+	assert_works(err, board_advance(t->place.board, &to, &head, err));
 	t->order.manifest = "r1";
 	submit(t);
 	roots_are(t, 0, "p2 p3 p4 p5 p6 o7 r1 ");
 	claim(t, &run);
-	assert_int_equal(board_settle(t->place.board, &run, &end, &settled, err), 0);
+	assert_works(err, board_settle(t->place.board, &run, &end, &settled, err));
 	roots_are(t, 100000, "p2 p3 p4 p5 p6 o7 r1 r2 ");
 	roots_are(t, -100000, "p2 p3 p4 p5 p6 o7 ");
-	assert_int_equal(board_forget(t->place.board, t->place.principal, t->id, err), 0);
+	assert_works(err, board_forget(t->place.board, t->place.principal, t->id, err));
 	roots_are(t, 100000, "p2 p3 p4 p5 p6 o7 ");
 }
 
@@ -519,15 +519,15 @@ static void a_month_has_a_cap(void **state)
 	struct rye_err *err = &t->place.err;
 	const char *who = t->place.principal;
 
-	assert_int_equal(board_spend(t->place.board, who, &more, 1.0, err), 0);
-	assert_int_equal(board_spend(t->place.board, who, &more, 1.0, err), -RYE_BUDGET);
-	assert_int_equal(board_account(t->place.board, who, NULL, &used, err), 0);
+	assert_works(err, board_spend(t->place.board, who, &more, 1.0, err));
+	assert_refused(err, RYE_BUDGET, board_spend(t->place.board, who, &more, 1.0, err));
+	assert_works(err, board_account(t->place.board, who, NULL, &used, err));
 	assert_true(used.spend > 0.59 && used.spend < 0.61);
 	assert_int_equal(used.bytes, 10);
-	assert_int_equal(board_spend(t->place.board, who, &back, 1.0, err), 0);
-	assert_int_equal(board_spend(t->place.board, who, &more, 1.0, err), 0);
-	assert_int_equal(board_spend(t->place.board, who, &more, -1, err), 0);
-	assert_int_equal(board_account(t->place.board, who, "1999-01", &used, err), 0);
+	assert_works(err, board_spend(t->place.board, who, &back, 1.0, err));
+	assert_works(err, board_spend(t->place.board, who, &more, 1.0, err));
+	assert_works(err, board_spend(t->place.board, who, &more, -1, err));
+	assert_works(err, board_account(t->place.board, who, "1999-01", &used, err));
 	assert_int_equal(used.bytes, 0);
 }
 

@@ -18,8 +18,8 @@ static void postgres_says_what_to_install(void **state)
 	struct rye_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(board_open("postgresql://rye@127.0.0.1/rye", &board, &err),
-			 -(int)RYE_UNSUPPORTED);
+	assert_refused(&err, RYE_UNSUPPORTED,
+		       board_open("postgresql://rye@127.0.0.1/rye", &board, &err));
 	assert_null(board);
 	assert_non_null(strstr(err.msg, "install libpq-dev"));
 }
@@ -34,8 +34,8 @@ static void a_file_is_as_ever(void **state)
 	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(where, sizeof(where), "sqlite:%s/board.db", dir);
-	assert_int_equal(board_open(where, &board, &err), 0);
-	assert_int_equal(board_head(board, "0123456789abcdef", "demo", &head, &err), 0);
+	assert_works(&err, board_open(where, &board, &err));
+	assert_works(&err, board_head(board, "0123456789abcdef", "demo", &head, &err));
 	assert_int_equal(head.number, 0);
 	board_close(board);
 	snprintf(path, sizeof(path), "%s/board.db", dir);

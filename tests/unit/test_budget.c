@@ -46,18 +46,18 @@ static void thread_F20_cost_of_a_tree(void **state)
 {
 	struct db_place *f = *state;
 
-	assert_int_equal(budget_root(f->db, "root", 10, &f->err), 0);
+	assert_works(&f->err, budget_root(f->db, "root", 10, &f->err));
 	assert_int_equal(reserve(f, "A", "root", 5), 0);
 	assert_int_equal(reserve(f, "B", "A", 2), 0);
 	assert_sum(row_of(f, "root").remaining, 5);
-	assert_int_equal(budget_spend(f->db, "B", 1.0, &f->err), 0);
-	assert_int_equal(budget_spend(f->db, "A", 0.5, &f->err), 0);
-	assert_int_equal(budget_spend(f->db, "root", 0.25, &f->err), 0);
+	assert_works(&f->err, budget_spend(f->db, "B", 1.0, &f->err));
+	assert_works(&f->err, budget_spend(f->db, "A", 0.5, &f->err));
+	assert_works(&f->err, budget_spend(f->db, "root", 0.25, &f->err));
 	assert_sum(row_of(f, "root").tree, 1.75);
-	assert_int_equal(budget_settle(f->db, "B", "completed", &f->err), 0);
-	assert_int_equal(budget_settle(f->db, "A", "completed", &f->err), 0);
+	assert_works(&f->err, budget_settle(f->db, "B", "completed", &f->err));
+	assert_works(&f->err, budget_settle(f->db, "A", "completed", &f->err));
 	assert_sum(row_of(f, "root").remaining, 10 - 1.75);
-	assert_int_equal(budget_settle(f->db, "root", "completed", &f->err), 0);
+	assert_works(&f->err, budget_settle(f->db, "root", "completed", &f->err));
 	assert_sum(row_of(f, "root").actual, 1.75);
 	assert_sum(row_of(f, "root").tree, 1.75);
 	assert_sum(row_of(f, "A").actual, 1.5);
@@ -69,11 +69,11 @@ static void thread_F16_overspend_is_written_down(void **state)
 
 	budget_root(f->db, "root", 1, &f->err);
 	reserve(f, "A", "root", 0.5);
-	assert_int_equal(budget_may_go_on(f->db, "A", &f->err), 0);
-	assert_int_equal(budget_spend(f->db, "A", 0.75, &f->err), 0);
+	assert_works(&f->err, budget_may_go_on(f->db, "A", &f->err));
+	assert_works(&f->err, budget_spend(f->db, "A", 0.75, &f->err));
 	assert_sum(row_of(f, "A").actual, 0.75);
 	assert_sum(row_of(f, "A").reserved, 0.75);
-	assert_int_equal(budget_may_go_on(f->db, "A", &f->err), -RYE_BUDGET);
+	assert_refused(&f->err, RYE_BUDGET, budget_may_go_on(f->db, "A", &f->err));
 	assert_string_equal(f->err.msg, "Limit exceeded: spend_exceeded (0.75/0.5)");
 	assert_sum(row_of(f, "root").remaining, 0.25);
 	budget_settle(f->db, "A", "error", &f->err);
@@ -108,14 +108,13 @@ static void an_undeclared_child_takes_half(void **state)
 	for (int i = 0; i < 2; i++) {
 		char id[2] = { (char)('A' + i), 0 };
 
-		assert_int_equal(budget_reserve(f->db, &(struct budget_ask){ id, "root", 5, true },
-						&amount, &f->err),
-				 0);
+		assert_works(&f->err,
+			     budget_reserve(f->db, &(struct budget_ask){ id, "root", 5, true },
+					    &amount, &f->err));
 		assert_sum(amount, i ? 1 : 2);
 	}
-	assert_int_equal(budget_reserve(f->db, &(struct budget_ask){ "C", "root", 0.25, true },
-					&amount, &f->err),
-			 0);
+	assert_works(&f->err, budget_reserve(f->db, &(struct budget_ask){ "C", "root", 0.25, true },
+					     &amount, &f->err));
 	assert_sum(amount, 0.25);
 }
 
@@ -124,22 +123,22 @@ static void refusals(void **state)
 	struct db_place *f = *state;
 
 	assert_int_equal(reserve(f, "A", "root", 1), -RYE_NOT_FOUND);
-	assert_int_equal(budget_spend(f->db, "A", 1, &f->err), -RYE_NOT_FOUND);
+	assert_refused(&f->err, RYE_NOT_FOUND, budget_spend(f->db, "A", 1, &f->err));
 	budget_root(f->db, "root", 1, &f->err);
-	assert_int_equal(budget_root(f->db, "root", 1, &f->err), 0);
-	assert_int_equal(budget_root(f->db, "x", -1, &f->err), -RYE_INVALID);
-	assert_int_equal(budget_root(f->db, "x", NAN, &f->err), -RYE_INVALID);
+	assert_works(&f->err, budget_root(f->db, "root", 1, &f->err));
+	assert_refused(&f->err, RYE_INVALID, budget_root(f->db, "x", -1, &f->err));
+	assert_refused(&f->err, RYE_INVALID, budget_root(f->db, "x", NAN, &f->err));
 	assert_int_equal(reserve(f, "A", "root", -1), -RYE_INVALID);
 	assert_int_equal(reserve(f, "root", "root", 0), -RYE_INVALID);
-	assert_int_equal(budget_settle(f->db, "root", "active", &f->err), -RYE_INVALID);
+	assert_refused(&f->err, RYE_INVALID, budget_settle(f->db, "root", "active", &f->err));
 	reserve(f, "A", "root", 0.5);
 	assert_int_equal(reserve(f, "root", "A", 0.1), -RYE_BUSY); /* a circle */
 	budget_settle(f->db, "A", "completed", &f->err);
 	assert_int_equal(reserve(f, "A", "root", 0.5), -RYE_BUSY);
 	assert_int_equal(reserve(f, "B", "A", 0), -RYE_BUSY);
 	assert_string_equal(f->err.msg, "thread A has ended: it funds no children");
-	assert_int_equal(budget_spend(f->db, "A", 1, &f->err), -RYE_NOT_FOUND);
-	assert_int_equal(budget_settle(f->db, "nobody", "completed", &f->err), 0);
+	assert_refused(&f->err, RYE_NOT_FOUND, budget_spend(f->db, "A", 1, &f->err));
+	assert_works(&f->err, budget_settle(f->db, "nobody", "completed", &f->err));
 }
 
 /* thread F46: cancelled and completed at the same instant. */
@@ -188,16 +187,15 @@ static void thread_F18_a_child_that_is_slower_than_its_parent(void **state)
 	assert_int_equal(reserve(f, "A", "root", 0.6), 0);
 	budget_spend(f->db, "root", 0.1 - 0.5, &f->err);
 	budget_settle(f->db, "root", "completed", &f->err);
-	assert_int_equal(budget_root(f->db, "other", 1, &f->err), 0); /* cleans up */
+	assert_works(&f->err, budget_root(f->db, "other", 1, &f->err)); /* cleans up */
 	assert_int_equal(reserve(f, "A", "root", 0.7), -RYE_BUSY);
 	assert_int_equal(reserve(f, "A", "root", 0.6), 0);
-	assert_int_equal(budget_reserve(f->db, &(struct budget_ask){ "A", "root", 5, true },
-					&amount, &f->err),
-			 0);
+	assert_works(&f->err, budget_reserve(f->db, &(struct budget_ask){ "A", "root", 5, true },
+					     &amount, &f->err));
 	assert_sum(amount, 0.6);
 	assert_int_equal(reserve(f, "B", "root", 0.1), -RYE_BUSY);
-	assert_int_equal(budget_spend(f->db, "A", 0.25, &f->err), 0);
-	assert_int_equal(budget_settle(f->db, "A", "completed", &f->err), 0);
+	assert_works(&f->err, budget_spend(f->db, "A", 0.25, &f->err));
+	assert_works(&f->err, budget_settle(f->db, "A", "completed", &f->err));
 	assert_sum(row_of(f, "root").actual, 0.35);
 }
 
@@ -209,18 +207,18 @@ static void what_goes_on_has_what_was_left(void **state)
 	reserve(f, "A", "root", 0.6);
 	reserve(f, "C", "A", 0.1);
 	budget_spend(f->db, "A", 0.2, &f->err);
-	assert_int_equal(budget_pass_on(f->db, "A", "B", &f->err), 0);
+	assert_works(&f->err, budget_pass_on(f->db, "A", "B", &f->err));
 	assert_string_equal(row_of(f, "A").status, "continued");
 	assert_sum(row_of(f, "B").max, 0.3);
 	assert_sum(row_of(f, "root").remaining, 0.4);
 	budget_settle(f->db, "root", "completed", &f->err);
 	/* also without the parent */
-	assert_int_equal(budget_pass_on(f->db, "B", "D", &f->err), 0);
+	assert_works(&f->err, budget_pass_on(f->db, "B", "D", &f->err));
 	assert_int_equal(reserve(f, "D", "root", 0.3), 0);
-	assert_int_equal(budget_pass_on(f->db, "B", "E", &f->err), -RYE_BUSY);
+	assert_refused(&f->err, RYE_BUSY, budget_pass_on(f->db, "B", "E", &f->err));
 	/* a root's next one begins a family of its own */
 	budget_root(f->db, "other", 1, &f->err);
-	assert_int_equal(budget_pass_on(f->db, "other", "next", &f->err), 0);
+	assert_works(&f->err, budget_pass_on(f->db, "other", "next", &f->err));
 	assert_refused(&told_err, RYE_NOT_FOUND,
 		       budget_get(f->db, "next", &(struct budget_row){ 0 }, &told_err));
 }
@@ -237,7 +235,7 @@ static void estimates(void **state)
 	budget_spend(f->db, "root", -5, &f->err);
 	assert_sum(row_of(f, "root").actual, 0);
 	assert_sum(row_of(f, "root").reserved, 1);
-	assert_int_equal(budget_spend(f->db, "root", INFINITY, &f->err), -RYE_INVALID);
+	assert_refused(&f->err, RYE_INVALID, budget_spend(f->db, "root", INFINITY, &f->err));
 }
 
 static void raw(struct db_place *f, const char *sql)
@@ -267,14 +265,14 @@ static void thread_F19_old_families_go(void **state)
 	raw(f, OLD_ROW("r", "NULL", "completed") OLD_ROW("a", "'r'", "continued")
 		       OLD_ROW("b", "'a'", "killed") OLD_ROW("s", "NULL", "error")
 			       OLD_ROW("c", "'s'", "active") OLD_ROW("d", "'c'", "completed"));
-	assert_int_equal(budget_root(f->db, "new", 1, &f->err), 0);
+	assert_works(&f->err, budget_root(f->db, "new", 1, &f->err));
 	budget_each(f->db, false, count_rows, &rows, &f->err);
 	assert_int_equal(rows, 4); /* new, and the family of which one lives */
 	rows = 0;
 	budget_each(f->db, true, count_rows, &rows, &f->err);
 	assert_int_equal(rows, 2);
-	assert_int_equal(budget_settle(f->db, "c", "error", &f->err), 0);
-	assert_int_equal(budget_root(f->db, "newer", 1, &f->err), 0);
+	assert_works(&f->err, budget_settle(f->db, "c", "error", &f->err));
+	assert_works(&f->err, budget_root(f->db, "newer", 1, &f->err));
 	rows = 0;
 	budget_each(f->db, false, count_rows, &rows, &f->err);
 	assert_int_equal(rows, 2);
@@ -287,8 +285,8 @@ static void a_circle_from_elsewhere(void **state)
 	raw(f, "PRAGMA foreign_keys = OFF;" OLD_ROW("x", "'y'", "error")
 		       OLD_ROW("y", "'x'", "error") OLD_ROW("z", "'x'", "active"));
 	assert_sum(row_of(f, "x").remaining, 1);
-	assert_int_equal(budget_settle(f->db, "z", "error", &f->err), 0);
-	assert_int_equal(budget_root(f->db, "new", 1, &f->err), 0);
+	assert_works(&f->err, budget_settle(f->db, "z", "error", &f->err));
+	assert_works(&f->err, budget_root(f->db, "new", 1, &f->err));
 }
 
 static void thread_F34_another_process_has_it_locked(void **state)
@@ -300,13 +298,13 @@ static void thread_F34_another_process_has_it_locked(void **state)
 	sqlite3_busy_timeout(f->db->handle, 100);
 	assert_int_equal(sqlite3_open(f->path, &other), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
-	assert_int_equal(budget_settle(f->db, "root", "completed", &f->err), -RYE_BUSY);
+	assert_refused(&f->err, RYE_BUSY, budget_settle(f->db, "root", "completed", &f->err));
 	assert_int_equal(f->err.sys, EBUSY);
 	assert_non_null(strstr(f->err.msg, "another process has it locked"));
-	assert_int_equal(budget_spend(f->db, "root", 1, &f->err), -RYE_BUSY);
+	assert_refused(&f->err, RYE_BUSY, budget_spend(f->db, "root", 1, &f->err));
 	sqlite3_exec(other, "ROLLBACK", NULL, NULL, NULL);
 	sqlite3_close(other);
-	assert_int_equal(budget_settle(f->db, "root", "completed", &f->err), 0);
+	assert_works(&f->err, budget_settle(f->db, "root", "completed", &f->err));
 }
 
 /* Nothing of a transaction is kept when the disk is full in it, and it works again with room. */
@@ -336,20 +334,20 @@ static void a_limit_that_is_changed(void **state)
 	struct db_place *f = *state;
 
 	budget_root(f->db, "root", 2, &f->err);
-	assert_int_equal(budget_spend(f->db, "root", 1.5, &f->err), 0);
-	assert_int_equal(budget_change(f->db, "root", 1, &f->err), 0);
-	assert_int_equal(budget_may_go_on(f->db, "root", &f->err), -RYE_BUDGET);
-	assert_int_equal(budget_change(f->db, "root", 5, &f->err), 0);
-	assert_int_equal(budget_may_go_on(f->db, "root", &f->err), 0);
+	assert_works(&f->err, budget_spend(f->db, "root", 1.5, &f->err));
+	assert_works(&f->err, budget_change(f->db, "root", 1, &f->err));
+	assert_refused(&f->err, RYE_BUDGET, budget_may_go_on(f->db, "root", &f->err));
+	assert_works(&f->err, budget_change(f->db, "root", 5, &f->err));
+	assert_works(&f->err, budget_may_go_on(f->db, "root", &f->err));
 	assert_sum(row_of(f, "root").max, 5);
 	assert_int_equal(reserve(f, "A", "root", 1), 0);
-	assert_int_equal(budget_change(f->db, "A", 3.5, &f->err), 0);
+	assert_works(&f->err, budget_change(f->db, "A", 3.5, &f->err));
 	assert_sum(row_of(f, "A").max, 3.5);
 	assert_sum(row_of(f, "root").remaining, 0);
-	assert_int_equal(budget_change(f->db, "A", 3.6, &f->err), -RYE_BUDGET);
+	assert_refused(&f->err, RYE_BUDGET, budget_change(f->db, "A", 3.6, &f->err));
 	assert_sum(row_of(f, "A").max, 3.5);
-	assert_int_equal(budget_change(f->db, "A", -1, &f->err), -RYE_INVALID);
-	assert_int_equal(budget_change(f->db, "none", 1, &f->err), -RYE_NOT_FOUND);
+	assert_refused(&f->err, RYE_INVALID, budget_change(f->db, "A", -1, &f->err));
+	assert_refused(&f->err, RYE_NOT_FOUND, budget_change(f->db, "none", 1, &f->err));
 }
 
 static void a_deleted_thread_has_no_row(void **state)
@@ -359,16 +357,16 @@ static void a_deleted_thread_has_no_row(void **state)
 
 	budget_root(f->db, "root", 2, &f->err);
 	assert_int_equal(reserve(f, "A", "root", 1), 0);
-	assert_int_equal(budget_spend(f->db, "A", 0.5, &f->err), 0);
+	assert_works(&f->err, budget_spend(f->db, "A", 0.5, &f->err));
 	/* named by a child: it stays, settled */
-	assert_int_equal(budget_drop(f->db, "root", &f->err), 0);
+	assert_works(&f->err, budget_drop(f->db, "root", &f->err));
 	assert_string_equal(row_of(f, "root").status, "error");
-	assert_int_equal(budget_drop(f->db, "A", &f->err), 0);
-	assert_int_equal(budget_get(f->db, "A", &row, &f->err), -RYE_NOT_FOUND);
+	assert_works(&f->err, budget_drop(f->db, "A", &f->err));
+	assert_refused(&f->err, RYE_NOT_FOUND, budget_get(f->db, "A", &row, &f->err));
 	assert_sum(row_of(f, "root").actual, 0.5);
-	assert_int_equal(budget_drop(f->db, "root", &f->err), 0);
-	assert_int_equal(budget_get(f->db, "root", &row, &f->err), -RYE_NOT_FOUND);
-	assert_int_equal(budget_drop(f->db, "root", &f->err), 0);
+	assert_works(&f->err, budget_drop(f->db, "root", &f->err));
+	assert_refused(&f->err, RYE_NOT_FOUND, budget_get(f->db, "root", &row, &f->err));
+	assert_works(&f->err, budget_drop(f->db, "root", &f->err));
 }
 
 static void thread_F35_no_database(void **state)
@@ -382,7 +380,7 @@ static void thread_F35_no_database(void **state)
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	assert_int_equal(write(fd, "this is no database, not at all, no", 35), 35);
 	close(fd);
-	assert_int_equal(budget_open(path, &db, &f->err), -RYE_UNPARSABLE);
+	assert_refused(&f->err, RYE_UNPARSABLE, budget_open(path, &db, &f->err));
 	assert_non_null(strstr(f->err.msg, "not a database"));
 	unlink(path);
 }

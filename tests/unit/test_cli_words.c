@@ -3,7 +3,7 @@
  * What verbs make of words and files without an engine: parameters that were cut off, a skill's folder under
  * another name and as an installer has noted it, an item's first text.
  */
-#include "rye_test.h"
+#include "told.h"
 
 #include "cli/follow/follow.h"
 #include "cli/skill/skill_words.h"
@@ -43,7 +43,7 @@ static void put(struct folder *folder, const char *path, const char *text)
 {
 	struct rye_err err;
 
-	assert_int_equal(folder_add(folder, path, rye_blob_new(text, strlen(text)), &err), 0);
+	assert_works(&err, folder_add(folder, path, rye_blob_new(text, strlen(text)), &err));
 }
 
 static void is_locked(const struct folder *folder, const char *text, bool want)
@@ -79,13 +79,13 @@ static void another_name_is_in_the_line_of_the_first(void **state)
 
 	(void)state;
 	put(&folder, "SKILL.md", "---\nabout: name\nname: old\r\nx: 1\n---\nname: text\n");
-	assert_int_equal(folder_rename(&folder, "new", &err), 0);
+	assert_works(&err, folder_rename(&folder, "new", &err));
 	assert_string_equal(folder_find(&folder, "SKILL.md")->blob->data,
 			    "---\nabout: name\nname: new\r\nx: 1\n---\nname: text\n");
 	folder_done(&folder);
 	folder = (struct folder){ 0 };
 	put(&folder, "SKILL.md", "---\nx: 1\n---\nname: text\n");
-	assert_int_equal(folder_rename(&folder, "new", &err), -(int)RYE_INVALID);
+	assert_refused(&err, RYE_INVALID, folder_rename(&folder, "new", &err));
 }
 
 /* ---- an item's first text ---- */

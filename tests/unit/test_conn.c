@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Frames, cards, and a connection whose two ends are this program's. */
-#include "rye_test.h"
+#include "told.h"
 
 #include "clock.h"
 #include "conn/conn.h"
@@ -78,8 +78,8 @@ static void a_body_over_the_limit_is_not_allocated(void **state)
 	char head[FRAME_HEAD];
 
 	frame_head((unsigned char *)head, FRAME_PACK, 1, 101);
-	assert_int_equal(feed(&reader, (struct rye_span){ head, FRAME_HEAD }, 9, &frame, &err),
-			 -RYE_TOO_BIG);
+	assert_refused(&err, RYE_TOO_BIG,
+		       feed(&reader, (struct rye_span){ head, FRAME_HEAD }, 9, &frame, &err));
 	assert_null(reader.body);
 	frame_reader_done(&reader);
 }
@@ -104,11 +104,11 @@ static void a_fault_keeps_code_and_sentence(void **state)
 	rye_fail(&why, RYE_STALE, "demo was pushed by %s", "A");
 	doc = frame_fault(&why);
 	frame.body = json_blob(doc, false);
-	assert_int_equal(frame_fault_read(&frame, &err), -RYE_STALE);
+	assert_refused(&err, RYE_STALE, frame_fault_read(&frame, &err));
 	assert_string_equal(err.msg, why.msg);
 	frame_done(&frame);
 	frame.body = rye_blob_new("{\"code\":\"of tomorrow\"}", 22);
-	assert_int_equal(frame_fault_read(&frame, &err), -RYE_IO);
+	assert_refused(&err, RYE_IO, frame_fault_read(&frame, &err));
 	frame_done(&frame);
 }
 
@@ -265,13 +265,13 @@ static void waiting_ends_in_time_or_when_stopped(void **state)
 	struct conn_frame frame;
 
 	open_both(ends);
-	assert_int_equal(conn_recv(ends[0], clock_ms() + 20, &frame, &err), -RYE_TIMEOUT);
+	assert_refused(&err, RYE_TIMEOUT, conn_recv(ends[0], clock_ms() + 20, &frame, &err));
 	conn_stop(ends[0]);
-	assert_int_equal(conn_recv(ends[0], 0, &frame, &err), -RYE_CANCELLED);
-	assert_int_equal(conn_send(ends[0], FRAME_PING, 1, (struct rye_span){ "", 0 }, &err),
-			 -RYE_CANCELLED);
+	assert_refused(&err, RYE_CANCELLED, conn_recv(ends[0], 0, &frame, &err));
+	assert_refused(&err, RYE_CANCELLED,
+		       conn_send(ends[0], FRAME_PING, 1, (struct rye_span){ "", 0 }, &err));
 	conn_close(ends[0]);
-	assert_int_equal(conn_recv(ends[1], 0, &frame, &err), -RYE_UNREACHABLE);
+	assert_refused(&err, RYE_UNREACHABLE, conn_recv(ends[1], 0, &frame, &err));
 	conn_close(ends[1]);
 }
 
@@ -281,18 +281,18 @@ static void what_a_program_said_last_is_the_reason(void **state)
 	struct conn *conn = NULL;
 	struct conn_frame frame;
 
-	assert_int_equal(
-		conn_open("command:/bin/sh -c echo%20one>&2;echo%20two%20words>&2;exit%201", &conn,
-			  &err),
-		0);
-	assert_int_equal(conn_recv(conn, clock_ms() + 10000, &frame, &err), -RYE_UNREACHABLE);
+	assert_works(&err,
+		     conn_open("command:/bin/sh -c echo%20one>&2;echo%20two%20words>&2;exit%201",
+			       &conn, &err));
+	assert_refused(&err, RYE_UNREACHABLE, conn_recv(conn, clock_ms() + 10000, &frame, &err));
 	assert_string_equal(err.msg, "sh said: two words");
 	conn_close(conn);
-	assert_int_equal(conn_open("command:/bin/true", &conn, &err), 0);
-	assert_int_equal(conn_recv(conn, clock_ms() + 10000, &frame, &err), -RYE_UNREACHABLE);
+	assert_works(&err, conn_open("command:/bin/true", &conn, &err));
+	assert_refused(&err, RYE_UNREACHABLE, conn_recv(conn, clock_ms() + 10000, &frame, &err));
 	assert_string_equal(err.msg, "true has ended without a word");
 	conn_close(conn);
-	assert_int_equal(conn_open("command:no-such-program-here", &conn, &err), -RYE_UNREACHABLE);
+	assert_refused(&err, RYE_UNREACHABLE,
+		       conn_open("command:no-such-program-here", &conn, &err));
 }
 
 static void urls(void **state)

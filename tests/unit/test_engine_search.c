@@ -428,7 +428,7 @@ static void given_up(void **state)
 	place_make(&b.place);
 	entry(b.place.project, "a", "A zebra crossing");
 	start(&b);
-	assert_int_equal(rye_search(b.rye, &query, &err), -(int)RYE_CANCELLED);
+	assert_refused(&err, RYE_CANCELLED, rye_search(b.rye, &query, &err));
 	assert_int_equal(buf.len, 0);
 	assert_int_equal(index_doc_bytes(b.rye->index), 0);
 	stop = 0;
@@ -464,8 +464,8 @@ static void given_up_midway(void **state)
 	asked.arg = &stop;
 	asked.stop = &stop;
 	asked.progress = give_up;
-	assert_int_equal(rye_search(b.rye, &asked, &err), -(int)RYE_CANCELLED);
-	assert_int_equal(rye_search(b.rye, &query, &err), 0);
+	assert_refused(&err, RYE_CANCELLED, rye_search(b.rye, &asked, &err));
+	assert_works(&err, rye_search(b.rye, &query, &err));
 	assert_int_equal(n, 10);
 	done(&b);
 }

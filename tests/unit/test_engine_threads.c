@@ -623,7 +623,7 @@ static void a_wait_has_to_begin(void **state)
 	add_runner(b, "a", pid);
 	assert_works(&told_err, threads_open(&env, &threads, &told_err));
 	refused_threads = 1000;
-	assert_int_equal(threads_await(threads, "a", &patience, &err), -(int)RYE_IO);
+	assert_refused(&err, RYE_IO, threads_await(threads, "a", &patience, &err));
 	assert_string_equal(err.msg, "out of memory");
 	refused_threads = 3;
 	patience.wait_ms = 10000;

@@ -294,15 +294,15 @@ static void a_run_is_worked_on_once(void **state)
 	assert_works(&told_err, graph_log_create(&new, &log, &told_err));
 	graph_log_event(log, "graph_started", json_pack("{s:s}", "graph_id", "t/g"));
 	assert_works(&told_err, graph_log_flush(log, true, &told_err));
-	assert_int_equal(graph_log_create(&new, &other, &fake->err), -(int)RYE_IO);
-	assert_int_equal(graph_log_resume(fake->place.project, "one", &other, &past, &fake->err),
-			 -(int)RYE_BUSY);
+	assert_refused(&fake->err, RYE_IO, graph_log_create(&new, &other, &fake->err));
+	assert_refused(&fake->err, RYE_BUSY,
+		       graph_log_resume(fake->place.project, "one", &other, &past, &fake->err));
 	assert_works(&told_err,
 		     graph_log_resume(fake->place.project, "one", NULL, &past, &told_err));
 	graph_past_done(&past);
 	graph_log_close(log);
-	assert_int_equal(graph_log_resume(fake->place.project, "one", &other, &past, &fake->err),
-			 0);
+	assert_works(&fake->err,
+		     graph_log_resume(fake->place.project, "one", &other, &past, &fake->err));
 	graph_log_close(other);
 	graph_past_done(&past);
 	assert_int_equal(graph_log_resume(fake->place.project, "../one", &other, &past, NULL),
@@ -322,11 +322,12 @@ static void a_broken_record_is_told(void **state)
 					  "\"graph_id\":\"g\",\"state\":{\"x\":\"a\\u0000b\"}}}\n"),
 				     &past, &told_err));
 	graph_past_done(&past);
-	assert_int_equal(graph_past_read(SPAN("{}\nnonsense\n{}\n"), &past, &fake->err),
-			 -(int)RYE_UNPARSABLE);
+	assert_refused(&fake->err, RYE_UNPARSABLE,
+		       graph_past_read(SPAN("{}\nnonsense\n{}\n"), &past, &fake->err));
 	assert_non_null(strstr(fake->err.msg, "Corrupt transcript at line 2"));
-	assert_int_equal(graph_past_read(SPAN("{}\n"), &past, &fake->err), -(int)RYE_UNPARSABLE);
-	assert_int_equal(graph_past_read(SPAN(""), &past, &fake->err), -(int)RYE_UNPARSABLE);
+	assert_refused(&fake->err, RYE_UNPARSABLE,
+		       graph_past_read(SPAN("{}\n"), &past, &fake->err));
+	assert_refused(&fake->err, RYE_UNPARSABLE, graph_past_read(SPAN(""), &past, &fake->err));
 }
 
 static void errors_end_the_graph(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Orders, receipts and sealed secrets: what was changed, or is another's, is refused. */
-#include "rye_test.h"
+#include "told.h"
 
 #include "order/order.h"
 #include "scope.h"
@@ -47,7 +47,7 @@ static int order_setup(void **state)
 	id_uuid(p->order.id);
 	memcpy(p->order.node, p->node.pub.fp, KEY_FP);
 	sha256_hex(SPAN("the item"), p->order.item_sha);
-	assert_int_equal(order_sign(&p->order, &p->asker, &p->err), 0);
+	assert_works(&p->err, order_sign(&p->order, &p->asker, &p->err));
 	*state = p;
 	return 0;
 }
@@ -86,7 +86,7 @@ static json_t *envelope_of(struct order_place *p)
 	auto_buf struct rye_buf text = RYE_BUF_INIT;
 	json_t *doc;
 
-	assert_int_equal(order_put(&p->order, &text, &p->err), 0);
+	assert_works(&p->err, order_put(&p->order, &text, &p->err));
 	doc = json_parse(buf_span(&text), 0, "envelope", &p->err);
 	assert_non_null(doc);
 	return doc;
@@ -99,9 +99,9 @@ static void an_order_arrives_as_it_was_signed(void **state)
 	auto_order struct order got = { .doc = NULL };
 	struct order_want want = want_of(p);
 
-	assert_int_equal(order_put(&p->order, &text, &p->err), 0);
-	assert_int_equal(order_read(buf_span(&text), &got, &p->err), 0);
-	assert_int_equal(order_check(&got, &want, &p->err), 0);
+	assert_works(&p->err, order_put(&p->order, &text, &p->err));
+	assert_works(&p->err, order_read(buf_span(&text), &got, &p->err));
+	assert_works(&p->err, order_check(&got, &want, &p->err));
 	assert_string_equal(got.id, p->order.id);
 	assert_string_equal(got.sha, p->order.sha);
 	assert_string_equal(got.asker, p->asker.pub.fp);
@@ -175,19 +175,19 @@ static void an_order_is_for_one_node_one_key_and_a_time(void **state)
 	struct order_want want = want_of(p);
 
 	want.key = p->worker.pub.bytes;
-	assert_int_equal(order_check(&p->order, &want, &p->err), -RYE_BAD_SIGNATURE);
+	assert_refused(&p->err, RYE_BAD_SIGNATURE, order_check(&p->order, &want, &p->err));
 	want = want_of(p);
 	want.node = p->worker.pub.fp;
-	assert_int_equal(order_check(&p->order, &want, &p->err), -RYE_MOVED);
+	assert_refused(&p->err, RYE_MOVED, order_check(&p->order, &want, &p->err));
 	want = want_of(p);
 	want.now = NOW - ORDER_SKEW_S;
-	assert_int_equal(order_check(&p->order, &want, &p->err), 0);
+	assert_works(&p->err, order_check(&p->order, &want, &p->err));
 	want.now--;
-	assert_int_equal(order_check(&p->order, &want, &p->err), -RYE_INVALID);
+	assert_refused(&p->err, RYE_INVALID, order_check(&p->order, &want, &p->err));
 	want.now = NOW + 3600 + ORDER_SKEW_S;
-	assert_int_equal(order_check(&p->order, &want, &p->err), 0);
+	assert_works(&p->err, order_check(&p->order, &want, &p->err));
 	want.now++;
-	assert_int_equal(order_check(&p->order, &want, &p->err), -RYE_TIMEOUT);
+	assert_refused(&p->err, RYE_TIMEOUT, order_check(&p->order, &want, &p->err));
 }
 
 static void what_no_node_would_take_is_not_signed(void **state)
@@ -197,17 +197,17 @@ static void what_no_node_would_take_is_not_signed(void **state)
 
 	bad.doc = bad.envelope = NULL;
 	snprintf(bad.project, sizeof(bad.project), "..");
-	assert_int_equal(order_sign(&bad, &p->asker, &p->err), -RYE_INVALID);
+	assert_refused(&p->err, RYE_INVALID, order_sign(&bad, &p->asker, &p->err));
 	assert_non_null(strstr(p->err.msg, "\"project\""));
 	snprintf(bad.project, sizeof(bad.project), "demo");
 	snprintf(bad.ref, sizeof(bad.ref), "knowledge:x");
-	assert_int_equal(order_sign(&bad, &p->asker, &p->err), -RYE_INVALID);
+	assert_refused(&p->err, RYE_INVALID, order_sign(&bad, &p->asker, &p->err));
 	snprintf(bad.ref, sizeof(bad.ref), "tool:x");
 	bad.fork = true;
-	assert_int_equal(order_sign(&bad, &p->asker, &p->err), -RYE_INVALID);
+	assert_refused(&p->err, RYE_INVALID, order_sign(&bad, &p->asker, &p->err));
 	bad.fork = false;
 	bad.not_after = NOW + INT64_C(8) * 86400;
-	assert_int_equal(order_sign(&bad, &p->asker, &p->err), -RYE_INVALID);
+	assert_refused(&p->err, RYE_INVALID, order_sign(&bad, &p->asker, &p->err));
 }
 
 static void secrets_open_for_their_order_alone(void **state)
@@ -225,27 +225,27 @@ static void secrets_open_for_their_order_alone(void **state)
 	key_box_pair(other_text, other_box);
 	assert_true(b64url_to(span_of(text), secret, KEY_LEN));
 	assert_true(b64url_to(span_of(other_text), other_secret, KEY_LEN));
-	assert_int_equal(order_seal(&p->order, values, box, &sealed, &p->err), 0);
+	assert_works(&p->err, order_seal(&p->order, values, box, &sealed, &p->err));
 	assert_null(strstr(sealed, "hf_123"));
 	p->order.sealed = sealed;
-	assert_int_equal(order_unseal(&p->order, secret, &got, &p->err), 0);
+	assert_works(&p->err, order_unseal(&p->order, secret, &got, &p->err));
 	assert_string_equal(json_str(got, "HF_TOKEN"), "hf_123");
-	assert_int_equal(order_unseal(&p->order, other_secret, &got, &p->err), -RYE_INVALID);
+	assert_refused(&p->err, RYE_INVALID, order_unseal(&p->order, other_secret, &got, &p->err));
 	other.sealed = sealed;
 	id_uuid(other.id);
-	assert_int_equal(order_unseal(&other, secret, &got, &p->err), -RYE_DENIED);
+	assert_refused(&p->err, RYE_DENIED, order_unseal(&other, secret, &got, &p->err));
 	assert_null(strstr(p->err.msg, "hf_123"));
 	memcpy(other.id, p->order.id, sizeof(other.id));
 	sha256_hex(SPAN("another body"), other.sha);
-	assert_int_equal(order_unseal(&other, secret, &got, &p->err), -RYE_DENIED);
-	assert_int_equal(order_seal(&p->order, more, box, &listed, &p->err), 0);
+	assert_refused(&p->err, RYE_DENIED, order_unseal(&other, secret, &got, &p->err));
+	assert_works(&p->err, order_seal(&p->order, more, box, &listed, &p->err));
 	p->order.sealed = listed;
-	assert_int_equal(order_unseal(&p->order, secret, &got, &p->err), -RYE_DENIED);
+	assert_refused(&p->err, RYE_DENIED, order_unseal(&p->order, secret, &got, &p->err));
 	sealed[strlen(sealed) - 4] = 0;
 	p->order.sealed = sealed;
-	assert_int_equal(order_unseal(&p->order, secret, &got, &p->err), -RYE_INVALID);
+	assert_refused(&p->err, RYE_INVALID, order_unseal(&p->order, secret, &got, &p->err));
 	p->order.sealed = NULL;
-	assert_int_equal(order_unseal(&p->order, secret, &got, &p->err), -RYE_INVALID);
+	assert_refused(&p->err, RYE_INVALID, order_unseal(&p->order, secret, &got, &p->err));
 }
 
 /* ---- receipts ---- */
@@ -265,7 +265,7 @@ static void receipt_fill(struct order_place *p, struct rye_buf *ret)
 	memcpy(receipt.node, p->node.pub.fp, KEY_FP);
 	sha256_hex(SPAN("{}"), receipt.result);
 	receipt_vouch(&p->node, &p->worker.pub, vouched);
-	assert_int_equal(receipt_sign(&receipt, &p->worker, vouched, ret, &p->err), 0);
+	assert_works(&p->err, receipt_sign(&receipt, &p->worker, vouched, ret, &p->err));
 }
 
 static int receipt_verdict(struct order_place *p, const json_t *envelope)
@@ -312,29 +312,29 @@ static void a_receipt_is_of_one_node_and_one_order(void **state)
 	char vouched[KEY_SIG_TEXT], other[ID_UUID_MAX], sha[SHA_HEX];
 
 	receipt_fill(p, &text);
-	assert_int_equal(receipt_read(buf_span(&text), &got, &p->err), 0);
-	assert_int_equal(receipt_check(&got, &want, &p->err), 0);
+	assert_works(&p->err, receipt_read(buf_span(&text), &got, &p->err));
+	assert_works(&p->err, receipt_check(&got, &want, &p->err));
 	want.node = &p->asker.pub;
-	assert_int_equal(receipt_check(&got, &want, &p->err), -RYE_UNTRUSTED);
+	assert_refused(&p->err, RYE_UNTRUSTED, receipt_check(&got, &want, &p->err));
 	want.node = &p->node.pub;
 	id_uuid(other);
 	want.id = other;
-	assert_int_equal(receipt_check(&got, &want, &p->err), -RYE_MOVED);
+	assert_refused(&p->err, RYE_MOVED, receipt_check(&got, &want, &p->err));
 	want.id = p->order.id;
 	sha256_hex(SPAN("another"), sha);
 	want.order = sha;
-	assert_int_equal(receipt_check(&got, &want, &p->err), -RYE_MOVED);
+	assert_refused(&p->err, RYE_MOVED, receipt_check(&got, &want, &p->err));
 	want.order = p->order.sha;
 	want.begun = true;
-	assert_int_equal(receipt_check(&got, &want, &p->err), -RYE_MOVED);
+	assert_refused(&p->err, RYE_MOVED, receipt_check(&got, &want, &p->err));
 	want.begun = false;
 	/* vouched for by another node, or by the worker itself */
 	receipt_vouch(&p->asker, &p->worker.pub, vouched);
 	memcpy(got.vouched, vouched, sizeof(vouched));
-	assert_int_equal(receipt_check(&got, &want, &p->err), -RYE_UNTRUSTED);
+	assert_refused(&p->err, RYE_UNTRUSTED, receipt_check(&got, &want, &p->err));
 	receipt_vouch(&p->worker, &p->worker.pub, vouched);
 	memcpy(got.vouched, vouched, sizeof(vouched));
-	assert_int_equal(receipt_check(&got, &want, &p->err), -RYE_UNTRUSTED);
+	assert_refused(&p->err, RYE_UNTRUSTED, receipt_check(&got, &want, &p->err));
 }
 
 static void names_have_one_form(void **state)

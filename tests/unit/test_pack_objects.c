@@ -212,7 +212,7 @@ static void manifests_that_are_refused(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		if (parse(bad[i], &m) != -RYE_INVALID)
 			fail_msg("taken: %s", bad[i]);
-	assert_int_equal(manifest_parse(nul, &m, &told_err), -RYE_INVALID);
+	assert_refused(&told_err, RYE_INVALID, manifest_parse(nul, &m, &told_err));
 }
 
 static struct rye_blob *tree_of(size_t n, size_t changed)

@@ -134,7 +134,7 @@ static void is_sound(struct db_place *p)
 {
 	const struct db_query query = { .sql = "PRAGMA integrity_check", .fn = on_check };
 
-	assert_int_equal(db_run(p->db, &query, NULL, &p->err), 0);
+	assert_works(&p->err, db_run(p->db, &query, NULL, &p->err));
 }
 
 /* Each change of one row, with its n-th write failing; how many failed. */

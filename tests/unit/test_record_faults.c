@@ -253,7 +253,7 @@ static void look_other(struct work *w)
 	const char *last;
 	int n = 0;
 
-	assert_int_equal(record_transcript(&w->other, &text, &w->err), 0);
+	assert_works(&w->err, record_transcript(&w->other, &text, &w->err));
 	lines = (struct rye_span){ text->data, text->len };
 	last = memrchr(lines.ptr, '\n', lines.len);
 	assert_non_null(last);
@@ -264,7 +264,7 @@ static void look_other(struct work *w)
 	if (torn)
 		assert_string_equal(torn->data, "{\"torn\": ");
 	lines.len = (size_t)(last + 1 - lines.ptr);
-	assert_int_equal(chronicle_each(CHRONICLE_TEXT(lines), count_line, &n, &w->err), 0);
+	assert_works(&w->err, chronicle_each(CHRONICLE_TEXT(lines), count_line, &n, &w->err));
 	assert_true(n > 0);
 }
 
@@ -277,15 +277,15 @@ static void look_through(struct work *w)
 	struct chronicle_check check;
 	int64_t turn;
 
-	assert_int_equal(thread_json_read(&w->r.record, &doc, &w->err), 0);
-	assert_int_equal(capabilities_md_read(&w->r.record, &tools, &w->err), 0);
-	assert_int_equal(record_transcript(&w->r.record, &text, &w->err), 0);
+	assert_works(&w->err, thread_json_read(&w->r.record, &doc, &w->err));
+	assert_works(&w->err, capabilities_md_read(&w->r.record, &tools, &w->err));
+	assert_works(&w->err, record_transcript(&w->r.record, &text, &w->err));
 	assert_int_equal(text->len, chronicle_size(w->chronicle));
 	assert_int_equal(text->data[text->len - 1], '\n');
 	chronicle_check(&w->r.record, (struct rye_span){ text->data, text->len }, NULL, &check);
 	assert_true(check.code == RYE_OK || check.code == RYE_UNCOVERED);
-	assert_int_equal(record_artifact(&w->r.record, "c", &artifact, &w->err), 0);
-	assert_int_equal(seal_check(&seal, &turn, &w->err), 0);
+	assert_works(&w->err, record_artifact(&w->r.record, "c", &artifact, &w->err));
+	assert_works(&w->err, seal_check(&seal, &turn, &w->err));
 	look_limits(w);
 	look_other(w);
 	assert_works(&told_err, place_load(&w->r.p, RYE_KNOWLEDGE, "agent/threads/" RECORD_ID, NULL,
@@ -348,7 +348,7 @@ static void work_begin(struct work *w, const json_t *secrets)
 	record_place_make(&w->r, RECORD_ID);
 	w->r.record.secrets = secrets;
 	work_others(w);
-	assert_int_equal(chronicle_open(&w->r.record, &w->chronicle, &w->err), 0);
+	assert_works(&w->err, chronicle_open(&w->r.record, &w->chronicle, &w->err));
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		assert_int_equal(all[i](w), 0);
 }

@@ -94,7 +94,7 @@ static void an_entry_comes_and_goes_and_the_rest_stays(void **state)
 	auto_json json_t *names = NULL;
 	struct rye_err err = { 0 };
 
-	assert_int_equal(remote_find(env, "gpu", &remote, &err), -RYE_INVALID);
+	assert_refused(&err, RYE_INVALID, remote_find(env, "gpu", &remote, &err));
 	assert_non_null(strstr(err.msg, "No remote 'gpu'; none is configured"));
 	if (remote_enter(env, "gpu", URL, "demo", &err) ||
 	    remote_enter(env, "box", "ssh://me@box", NULL, &err) ||
@@ -106,11 +106,11 @@ static void an_entry_comes_and_goes_and_the_rest_stays(void **state)
 	assert_string_equal(json_string_value(json_array_get(names, 0)), "box");
 	assert_int_equal(json_array_size(names), 2);
 	remote_done(&remote);
-	assert_int_equal(remote_find(env, "x", &remote, &err), -RYE_INVALID);
+	assert_refused(&err, RYE_INVALID, remote_find(env, "x", &remote, &err));
 	assert_non_null(strstr(err.msg, "No remote 'x'; there are: "));
 	assert_int_equal(remote_leave(env, "gpu", &err), 1);
-	assert_int_equal(remote_leave(env, "gpu", &err), 0);
-	assert_int_equal(remote_find(env, "gpu", &remote, &err), -RYE_INVALID);
+	assert_works(&err, remote_leave(env, "gpu", &err));
+	assert_refused(&err, RYE_INVALID, remote_find(env, "gpu", &remote, &err));
 	if (remote_find(env, "box", &remote, &err))
 		fail_msg("%s", err.msg);
 	/* its own directory's name, where it has no other */
@@ -163,7 +163,7 @@ static void what_is_configured_is_read_once(void **state)
 	assert_works(&err, trust_reload(world->place.trust, &err));
 	json_decref(after);
 	after = NULL;
-	assert_int_equal(config_map(env, "remotes/remotes.yaml", &after, &err), -RYE_UNTRUSTED);
+	assert_refused(&err, RYE_UNTRUSTED, config_map(env, "remotes/remotes.yaml", &after, &err));
 }
 
 static void configuration_that_nobody_signed_is_refused(void **state)
@@ -174,7 +174,7 @@ static void configuration_that_nobody_signed_is_refused(void **state)
 
 	place_write(world->place.project, "config/remotes/remotes.yaml",
 		    SPAN("version: \"1.0.0\"\nremotes:\n  gpu: {url: \"" URL "\"}\n"));
-	assert_int_equal(remote_find(&world->place.env, "gpu", &remote, &err), -RYE_UNSIGNED);
+	assert_refused(&err, RYE_UNSIGNED, remote_find(&world->place.env, "gpu", &remote, &err));
 }
 
 static void a_pin_is_the_persons_and_of_one_remote(void **state)
@@ -186,7 +186,7 @@ static void a_pin_is_the_persons_and_of_one_remote(void **state)
 	struct rye_err err = { 0 };
 	char path[200];
 
-	assert_int_equal(pin_load(env, "gpu", &pin, &err), -RYE_NOT_FOUND);
+	assert_refused(&err, RYE_NOT_FOUND, pin_load(env, "gpu", &pin, &err));
 	if (pin_write(env, "gpu", URL, &world->node->card, &err) ||
 	    pin_load(env, "gpu", &pin, &err))
 		fail_msg("%s", err.msg);
@@ -200,10 +200,10 @@ static void a_pin_is_the_persons_and_of_one_remote(void **state)
 	place_write(world->place.project, "config/remotes/web.toml",
 		    (struct rye_span){ text->data, text->len });
 	pin_done(&pin);
-	assert_int_equal(pin_load(env, "box", &pin, &err), -RYE_UNCOVERED);
-	assert_int_equal(pin_load(env, "web", &pin, &err), -RYE_NOT_FOUND);
+	assert_refused(&err, RYE_UNCOVERED, pin_load(env, "box", &pin, &err));
+	assert_refused(&err, RYE_NOT_FOUND, pin_load(env, "web", &pin, &err));
 	assert_int_equal(pin_remove(env, "gpu", NULL), 0);
-	assert_int_equal(pin_load(env, "gpu", &pin, &err), -RYE_NOT_FOUND);
+	assert_refused(&err, RYE_NOT_FOUND, pin_load(env, "gpu", &pin, &err));
 }
 
 static void a_pin_of_a_wider_scope_is_none(void **state)
@@ -243,11 +243,12 @@ static void only_the_node_makes_principals(void **state)
 
 	assert_int_equal(keystore_load(world->place.spaces, &own, NULL), 0);
 	/* a fingerprint is no path */
-	assert_int_equal(principal_remove(world->node, "../x/../x/../abc", &err), -RYE_INVALID);
-	assert_int_equal(principal_remove(world->node, "abc", &err), -RYE_INVALID);
-	assert_int_equal(principal_remove(world->node, "0123456789abcdef", &err), -RYE_NOT_FOUND);
-	assert_int_equal(principal_admit(world->node, world->own, NULL, &who, &err),
-			 -RYE_NOT_FOUND);
+	assert_refused(&err, RYE_INVALID, principal_remove(world->node, "../x/../x/../abc", &err));
+	assert_refused(&err, RYE_INVALID, principal_remove(world->node, "abc", &err));
+	assert_refused(&err, RYE_NOT_FOUND,
+		       principal_remove(world->node, "0123456789abcdef", &err));
+	assert_refused(&err, RYE_NOT_FOUND,
+		       principal_admit(world->node, world->own, NULL, &who, &err));
 	principal_asked(world->node, &own.pub);
 	if (principal_admit(world->node, world->own, set, &who, &err))
 		fail_msg("%s", err.msg);
@@ -255,24 +256,24 @@ static void only_the_node_makes_principals(void **state)
 	assert_int_equal(who.bytes, INT64_C(10) << 30);
 	assert_string_equal(who.owner, "Ann");
 	principal_done(&who);
-	assert_int_equal(principal_load(world->node, world->own, &who, &err), 0);
+	assert_works(&err, principal_load(world->node, world->own, &who, &err));
 	/* a line changed, and the same signed by another */
 	snprintf(path, sizeof(path), "%s/principals/%s.toml", world->dir, world->own);
 	file = place_read(path);
 	text = strdup(file->data);
 	principal_done(&who);
 	*strstr(text, "jobs = 2") = 'J';
-	assert_int_equal(principal_read(world->node, world->own, span_of(text), &who, &err),
-			 -RYE_INVALID);
+	assert_refused(&err, RYE_INVALID,
+		       principal_read(world->node, world->own, span_of(text), &who, &err));
 	*strstr(text, "Jobs = 2") = 'j';
 	place_key(9, &thief);
 	forged = stamped_write(span_of(strchr(text, '\n') + 1), &thief, "2026-01-02T03:04:05Z");
 	assert_int_equal(stamped_read((struct rye_span){ forged->data, forged->len }, &line, NULL),
 			 0);
 	assert_true(stamped_by(&line, thief.pub.bytes));
-	assert_int_equal(principal_read(world->node, world->own,
-					(struct rye_span){ forged->data, forged->len }, &who, &err),
-			 -RYE_INVALID);
+	assert_refused(&err, RYE_INVALID,
+		       principal_read(world->node, world->own,
+				      (struct rye_span){ forged->data, forged->len }, &who, &err));
 	assert_string_equal(err.msg, "it is not signed by this node");
 	key_wipe(&own);
 }
@@ -294,8 +295,8 @@ static void wrong_limits_are_told(void **state)
 		auto_principal struct principal who = { 0 };
 		struct rye_err err = { 0 };
 
-		assert_int_equal(principal_admit(world->node, world->own, set, &who, &err),
-				 -RYE_INVALID);
+		assert_refused(&err, RYE_INVALID,
+			       principal_admit(world->node, world->own, set, &who, &err));
 	}
 	key_wipe(&own);
 }
@@ -332,7 +333,7 @@ static enum rye_code ask_info(struct world *world, const struct key_secret *key,
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
 	served.fd = pair[1];
 	assert_int_equal(pthread_create(&thread, NULL, serve_main, &served), 0);
-	assert_int_equal(conn_over(pair[0], pair[0], &conn, err), 0);
+	assert_works(err, conn_over(pair[0], pair[0], &conn, err));
 	r = hello_node(conn, clock_ms() + 10000, &hello, &card, err);
 	if (!r)
 		r = hello_auth(conn, &hello, key, clock_ms() + 10000, &ready, err);
@@ -358,14 +359,14 @@ static void a_node_answers_its_principals(void **state)
 	assert_int_equal(ask_info(world, &own, NULL, &err), RYE_DENIED);
 	assert_non_null(strstr(err.msg, "does not know your key"));
 	/* that it has asked is enough */
-	assert_int_equal(principal_admit(world->node, own.pub.fp, NULL, &who, &err), 0);
+	assert_works(&err, principal_admit(world->node, own.pub.fp, NULL, &who, &err));
 	assert_int_equal(ask_info(world, &own, NULL, &err), RYE_OK);
 	assert_int_equal(ask_info(world, &own, own.pub.fp, &err), RYE_OK);
 	assert_int_equal(ask_info(world, &own, "0123456789abcdef", &err), RYE_DENIED);
 	principal_done(&who);
-	assert_int_equal(principal_admit(world->node, own.pub.fp, past, &who, &err), 0);
+	assert_works(&err, principal_admit(world->node, own.pub.fp, past, &who, &err));
 	assert_int_equal(ask_info(world, &own, NULL, &err), RYE_DENIED);
-	assert_int_equal(principal_remove(world->node, own.pub.fp, &err), 0);
+	assert_works(&err, principal_remove(world->node, own.pub.fp, &err));
 	assert_int_equal(ask_info(world, &own, NULL, &err), RYE_DENIED);
 }
 

@@ -29,10 +29,10 @@ static void an_order_is_begun_once(void **state)
 	assert_works(&err, executed_has(one, order.id, &has, &err));
 	assert_false(has);
 	assert_int_equal(executed_add(one, &order, 1, false, &err), 1);
-	assert_int_equal(executed_add(one, &order, 1, false, &err), 0);
-	assert_int_equal(executed_add(other, &order, 2, false, &err), 0);
+	assert_works(&err, executed_add(one, &order, 1, false, &err));
+	assert_works(&err, executed_add(other, &order, 2, false, &err));
 	assert_int_equal(executed_add(other, &order, 2, true, &err), 1);
-	assert_int_equal(executed_add(one, &order, 2, true, &err), 0);
+	assert_works(&err, executed_add(one, &order, 2, true, &err));
 	assert_works(&err, executed_has(other, order.id, &has, &err));
 	assert_true(has);
 	db_close(one);
@@ -107,7 +107,7 @@ static void what_follows_a_work_aside_has_its_round_at_once(void **state)
 	assert_true(worker.wake >= 0);
 	errand_aside(&errand, aside_work, aside_then);
 	assert_woken(&worker);
-	assert_int_equal(errand_aside_step(&errand, false, &told_err), 0);
+	assert_works(&told_err, errand_aside_step(&errand, false, &told_err));
 	assert_true(errand.has_left);
 	assert_woken(&worker);
 	close(worker.wake);
