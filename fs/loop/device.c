@@ -133,12 +133,11 @@ static ssize_t device_init(struct front *front, int fd, struct fuse_out_header *
 	n = writev(fd, iov, ARRAY_SIZE(iov));
 	if (!ring)
 		return n;
-	if (n > 0 && ring_begin(ring) == 0) {
-		parking_look_once(front->parking);
-		front->uring = URING_ON;
-	} else {
+	/* first: with the last queue's entry requests come by it, and ask */
+	front->uring = URING_ON;
+	parking_look_once(front->parking);
+	if (n <= 0 || ring_begin(ring))
 		front->uring = URING_FAILED;
-	}
 	return n;
 }
 

@@ -41,7 +41,7 @@ int uring_open(struct uring *uring, unsigned size)
 {
 	struct io_uring_params p = {
 		.flags = IORING_SETUP_SQE128 | IORING_SETUP_SINGLE_ISSUER |
-			 IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_CQSIZE,
+			 IORING_SETUP_COOP_TASKRUN | IORING_SETUP_CQSIZE,
 		.cq_entries = size * COMPLETIONS,
 	};
 	char *base;

@@ -3,7 +3,8 @@
  * uring.h: one io_uring of one thread, by the bare system calls.
  *
  * Made, used and closed by the same thread (IORING_SETUP_SINGLE_ISSUER): the kernel runs what it has to
- * do for this ring in that thread's io_uring_enter alone (IORING_SETUP_DEFER_TASKRUN). No lock.
+ * do for this ring when that thread is in the kernel anyway, and when it ends (IORING_SETUP_COOP_TASKRUN, not
+ * DEFER_TASKRUN: docs/kernel.md). No lock.
  */
 #ifndef RYE_FS_LOOP_URING_H
 #define RYE_FS_LOOP_URING_H
