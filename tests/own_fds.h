@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 /*
- * own_fds.h: which descriptors this process has. Of some the kernel takes its time at the end, and what waits for the
- * process waits with it.
+ * own_fds.h: which descriptors this process has, and how many threads. Of some descriptors the kernel takes its time at
+ * the end, and what waits for the process waits with it.
  */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+static inline int own_threads(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	const struct dirent *entry;
+	int n = 0;
+
+	while (dir && (entry = readdir(dir)))
+		n += entry->d_name[0] != '.';
+	if (dir)
+		closedir(dir);
+	return n;
+}
 
 /* How many there are that /proc calls so. */
 static inline int own_fds(const char *called)

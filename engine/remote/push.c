@@ -117,8 +117,10 @@ static void remember(struct push *push)
 			"files", (json_int_t)manifest->n, "bytes",
 			(json_int_t)push->snapshot->bytes);
 	text = json_blob(doc, true);
-	io_remember_at(push->dir, PUSH_LAST,
-		       (struct rye_span){ manifest->text->data, manifest->text->len }, 0600);
+	if (!push->last || !digest_is(&push->last->name, &manifest->name))
+		io_remember_at(push->dir, PUSH_LAST,
+			       (struct rye_span){ manifest->text->data, manifest->text->len },
+			       0600);
 	if (text)
 		io_remember_at(push->dir, PUSH_DOC, (struct rye_span){ text->data, text->len },
 			       0600);

@@ -110,27 +110,42 @@ static bool packing_seed(struct packing *packing, const struct manifest *base)
 struct packing *packing_new(const struct manifest *base, packing_fn fn, void *arg)
 {
 	struct packing *packing = calloc(1, sizeof(*packing));
-	const struct belt_ask press = { press_one, batch_drop, packing, PRESS_BYTES };
-	const struct belt_ask send = { send_one, pack_drop, packing, SEND_BYTES };
 
 	if (!packing)
 		return NULL;
 	packing->fn = fn;
 	packing->arg = arg;
-	packing->packer = packer_new();
-	packing->send = belt_new(&send);
-	packing->press = belt_new(&press);
-	if (packing->packer && packing->send && packing->press && packing_seed(packing, base))
+	if (packing_seed(packing, base))
 		return packing;
 	packing_free(packing);
 	return NULL;
 }
 
+/* With the first batch: most pushes have none, and two threads cost as much as all of such a push. */
+static bool packing_belts(struct packing *packing)
+{
+	const struct belt_ask press = { press_one, batch_drop, packing, PRESS_BYTES };
+	const struct belt_ask send = { send_one, pack_drop, packing, SEND_BYTES };
+
+	if (!packing->packer)
+		packing->packer = packer_new();
+	if (!packing->send)
+		packing->send = belt_new(&send);
+	if (!packing->press)
+		packing->press = belt_new(&press);
+	return packing->packer && packing->send && packing->press;
+}
+
 static int batch_end(struct packing *packing, struct rye_err *err)
 {
-	struct packing_batch *batch = steal(&packing->batch);
+	size_t len;
 
-	return batch ? belt_put(packing->press, batch, batch->bytes.len, err) : 0;
+	if (!packing->batch)
+		return 0;
+	if (!packing_belts(packing))
+		return rye_fail(err, RYE_IO, "push: out of memory");
+	len = packing->batch->bytes.len;
+	return belt_put(packing->press, steal(&packing->batch), len, err);
 }
 
 int packing_take(struct packing *packing, const struct digest *sha, struct rye_span bytes,
@@ -172,15 +187,14 @@ size_t packing_count(const struct packing *packing)
 
 int packing_flush(struct packing *packing, struct rye_err *err)
 {
-	struct packing_batch *end = calloc(1, sizeof(*end));
+	struct packing_batch *end;
 	int r = batch_end(packing, err);
 
+	if (r || !packing->press)
+		return r;
+	end = calloc(1, sizeof(*end));
 	if (!end)
 		return rye_fail(err, RYE_IO, "push: out of memory");
-	if (r) {
-		batch_drop(end);
-		return r;
-	}
 	r = belt_put(packing->press, end, 0, err);
 	if (!r)
 		r = belt_drain(packing->press, err);

@@ -7,6 +7,7 @@
 #include "base/io.h"
 #include "snapshot/snapshot_inner.h"
 
+#include "hash.h"
 #include "str.h"
 
 #include <fcntl.h>
@@ -20,6 +21,7 @@ struct stat_cache {
 	struct stat_row *rows; /* sorted by path */
 	size_t n;
 	struct rye_buf next; /* for the next time */
+	uint64_t was; /* a hash of the file */
 	struct timespec now;
 };
 
@@ -69,6 +71,7 @@ static void cache_read(struct stat_cache *cache)
 
 	if (cache->dir < 0 || io_read_at(cache->dir, cache->name, MANIFEST_MAX, &text))
 		return;
+	cache->was = hash_bytes(HASH_BASIS, text->data, text->len);
 	for (size_t i = 0; i < text->len; i++)
 		lines += text->data[i] == '\n';
 	cache->text = span_dup((struct rye_span){ text->data, text->len });
@@ -137,6 +140,9 @@ void stat_cache_put(struct stat_cache *cache, const char *path, const struct sta
 
 void stat_cache_save(struct stat_cache *cache)
 {
-	if (cache->dir >= 0 && !cache->next.failed)
+	const struct rye_buf *next = &cache->next;
+
+	if (cache->dir >= 0 && !next->failed &&
+	    cache->was != hash_bytes(HASH_BASIS, next->data, next->len))
 		io_remember_at(cache->dir, cache->name, buf_span(&cache->next), 0600);
 }

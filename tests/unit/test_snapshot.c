@@ -3,6 +3,7 @@
  * Which files of a project are sent, and what never is; what is not read again; how big files are cut;
  * where links may lead.
  */
+#include "own_fds.h"
 #include "str.h"
 #include "told.h"
 
@@ -292,9 +293,33 @@ static void an_insertion_changes_pieces_around_it(void **state)
 	assert_int_equal(cut_all(bytes, BIG, before), BIG / BLOB_MAX);
 }
 
+static int no_pack(void *arg, struct rye_span pack, struct rye_err *err)
+{
+	(void)arg;
+	(void)pack;
+	(void)err;
+	fail_msg("a pack of nothing");
+	return 0;
+}
+
+/* Each run elsewhere begins with a push, and most of these have nothing to send. */
+static void what_sends_nothing_starts_no_thread(void **state)
+{
+	struct packing *packing = packing_new(NULL, no_pack, NULL);
+	struct rye_err err = { 0 };
+
+	(void)state;
+	assert_non_null(packing);
+	assert_int_equal(packing_flush(packing, &err), 0);
+	assert_int_equal(packing_count(packing), 0);
+	assert_int_equal(own_threads(), 1);
+	packing_free(packing);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_sends_nothing_starts_no_thread),
 		cmocka_unit_test(what_is_sent),
 		cmocka_unit_test(refusals_are_named),
 		cmocka_unit_test(what_git_names),
