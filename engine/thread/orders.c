@@ -74,13 +74,15 @@ void orders_stopping(const struct orders *orders)
 
 int orders_end(const struct orders *orders, const char *status, const struct rye_outcome *outcome)
 {
-	const struct registry_ask ask = { .project = orders_project(orders) };
+	const struct registry_ask ask = { .project = orders_project(orders),
+					  .passing = json_flag(orders->doc, "passing", false) };
 	struct db *db = NULL;
 	int r;
 
 	if (registry_of(&ask, &db, NULL))
 		return -(int)RYE_IO;
-	r = threads_record_end(db, orders->dir, orders_thread(orders), status, outcome);
+	r = threads_record_end(db, orders->dir, orders_thread(orders), status, outcome,
+			       ask.passing);
 	db_close(db);
 	return r;
 }

@@ -30,6 +30,8 @@ static json_t *orders(const struct threads *threads, const char *id, const struc
 	json_set(doc, "request", json_incref((json_t *)what->request));
 	if (threads->env.uid)
 		json_set(doc, "uid", json_integer(threads->env.uid));
+	if (threads->env.passing)
+		json_set(doc, "passing", json_true());
 	json_set(doc, "options", options_to_json(threads->env.opt));
 	return doc;
 }

@@ -379,7 +379,7 @@ static int adopted_record(struct threads *threads, int dir, const char *id,
 		return -(int)RYE_IO;
 	if (outcome->code == RYE_CANCELLED && thread_marked(dir, KILLED_MARK))
 		return threads_record_loss(db, dir, id, "killed", KILLED_WHY);
-	return threads_record_end(db, dir, id, status, outcome);
+	return threads_record_end(db, dir, id, status, outcome, false);
 }
 
 void threads_adopted_end(struct threads *threads, const char *id, const struct rye_outcome *outcome)

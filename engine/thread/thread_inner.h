@@ -318,7 +318,7 @@ void threads_worker_stop(struct threads *threads);
 
 /* Into the directory, then the registry. dir < 0: that alone. */
 int threads_record_end(struct db *registry, int dir, const char *id, const char *status,
-		       const struct rye_outcome *outcome);
+		       const struct rye_outcome *outcome, bool passing);
 /* An outcome that only says what became of a thread. */
 int threads_record_loss(struct db *registry, int dir, const char *id, const char *status,
 			const char *why);

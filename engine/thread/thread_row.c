@@ -148,25 +148,26 @@ int thread_align(struct db *db, int dir, const char *id, struct rye_err *err)
 
 /* Into the directory: the result, and behind it the line that says how it ended. */
 static int record_in_dir(int dir, const char *id, const char *status,
-			 const struct rye_outcome *outcome)
+			 const struct rye_outcome *outcome, bool passing)
 {
 	struct rye_span reply = { outcome->reply->data, outcome->reply->len };
 	int r = 0;
 
 	if (outcome->output &&
-	    io_replace_before_at(dir, "output",
-				 (struct rye_span){ outcome->output->data, outcome->output->len },
-				 0600))
+	    (passing ? io_remember_at : io_replace_before_at)(
+		    dir, "output", (struct rye_span){ outcome->output->data, outcome->output->len },
+		    0600))
 		r = -(int)RYE_IO;
-	if (thread_write(dir, THREAD_RESULT_FILE, reply, NULL))
+	/* one that a power cut has torn is none: then its runner has died */
+	if ((passing ? thread_remember : thread_write)(dir, THREAD_RESULT_FILE, reply, NULL))
 		r = -(int)RYE_IO;
 	return r ? r : registry_row_tell(dir, id, status);
 }
 
 int threads_record_end(struct db *registry, int dir, const char *id, const char *status,
-		       const struct rye_outcome *outcome)
+		       const struct rye_outcome *outcome, bool passing)
 {
-	int kept = dir < 0 ? 0 : record_in_dir(dir, id, status, outcome);
+	int kept = dir < 0 ? 0 : record_in_dir(dir, id, status, outcome, passing);
 	int r;
 
 	/* what has a row alone has its result there; so has what finds no room, until there is some */
@@ -193,7 +194,7 @@ int threads_record_loss(struct db *registry, int dir, const char *id, const char
 	outcome.reply = json_blob(doc, false);
 	if (!outcome.reply)
 		return -(int)RYE_IO;
-	r = threads_record_end(registry, dir, id, status, &outcome);
+	r = threads_record_end(registry, dir, id, status, &outcome, false);
 	rye_blob_unref(outcome.reply);
 	return r;
 }
@@ -233,7 +234,7 @@ static enum thread_loss record_lost(struct threads *threads, const struct thread
 	outcome.reply = lost->reply ? json_blob(lost->reply, false) : NULL;
 	json_decref(lost->reply);
 	if (outcome.reply)
-		threads_record_end(view->db, view->dir, lost->id, lost->status, &outcome);
+		threads_record_end(view->db, view->dir, lost->id, lost->status, &outcome, false);
 	else
 		threads_record_loss(view->db, view->dir, lost->id, lost->status, lost->why);
 	rye_blob_unref(outcome.reply);

@@ -66,6 +66,14 @@ static int aside_renew(struct errand *errand, struct rye_err *err)
 	return 0;
 }
 
+/* It was renewed just now: whether it is this worker's need not be asked; a cancel wakes. */
+static bool is_fresh(const struct errand *errand)
+{
+	int64_t lease = errand->worker->seat.lease_ms;
+
+	return clock_ms() < errand->renew_at - lease / 3 + lease / 30;
+}
+
 int errand_aside_step(struct errand *errand, bool woken, struct rye_err *err)
 {
 	struct errand_aside *aside = &errand->aside;
@@ -73,7 +81,8 @@ int errand_aside_step(struct errand *errand, bool woken, struct rye_err *err)
 	int r = 0;
 
 	/* what is to be begun now is asked for once more */
-	if (woken || clock_ms() >= errand->renew_at || (done && !errand->threads))
+	if (woken || clock_ms() >= errand->renew_at ||
+	    (done && !errand->threads && !is_fresh(errand)))
 		r = aside_renew(errand, err);
 	if (!done || (r && !errand->threads))
 		return r;

@@ -82,7 +82,6 @@ static void errand_account(struct errand *errand, const struct receipt *receipt)
 	if (clock_iso_read(receipt->began, &began) && clock_iso_read(receipt->ended, &ended))
 		more->seconds = (double)(ended.tv_sec - began.tv_sec) +
 				(double)(ended.tv_nsec - began.tv_nsec) / 1e9;
-	executed_spend(errand->worker->executed, errand->claim.principal, more, NULL, NULL);
 }
 
 int errand_receipt(struct errand *errand, struct rye_err *err)
@@ -128,9 +127,6 @@ int errand_refusal(struct errand *errand, const struct rye_err *why, struct rye_
 	snprintf(receipt.code, sizeof(receipt.code), "%s", rye_code_name(why->code));
 	rye_err_line(why, receipt.reason, sizeof(receipt.reason));
 	errand->used = (struct board_used){ .spend = -errand->reserved };
-	if (errand->reserved > 0)
-		executed_spend(errand->worker->executed, errand->claim.principal, &errand->used,
-			       NULL, NULL);
 	r = receipt_make(errand, &receipt, err);
 	errand->end = (struct board_end){ .state = state,
 					  .receipt = errand->receipt.data,

@@ -139,6 +139,10 @@ static int errand_settle(struct errand *errand, struct rye_err *err)
 		r = board_settle(errand->worker->board, &errand->claim, &errand->end, &is, err);
 	if (r)
 		return r;
+	/* behind what others wait for: were it lost, what was reserved would stay counted here */
+	if (errand->end.used)
+		executed_spend(errand->worker->executed, errand->claim.principal, errand->end.used,
+			       NULL, NULL);
 	errand_item_done(errand);
 	errand_clear(errand);
 	return 0;

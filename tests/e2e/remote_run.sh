@@ -171,6 +171,7 @@ like 'of what runs here they are parameters' "$(error "$(converse "$M/tools/rye/
   'Unknown parameters: order, push'
 has 'from the command line' "$(cli tool:note --target remote:node)" here
 is 'and nothing but what it says' "$(cli tool:rye/bash/bash --target remote:node command='echo from there')" 'from there'
+is 'its tree is as it was pushed' "$(cli tool:rye/bash/bash --target remote:node command='find .ai -name .gitignore | wc -l')" 0
 # its result is told before its tree is removed
 no_runs() { [ -z "$(ls "$T/node/work/runs")" ]; }
 ok 'its directory there is gone' until_true no_runs
