@@ -155,9 +155,13 @@ static void after_death(struct guarded *guarded)
 			connection_abort(guarded->minor, guarded->mountpoint);
 	/* what a run had started in the meantime */
 	rye_end_leftovers(guarded->daemon, NULL);
-	if (!tried && guarded->handover && !guarded->ending && *guarded->mountpoint &&
-	    is_gone(guarded->daemon))
-		become_next(guarded);
+	if (tried || !guarded->handover || guarded->ending || !*guarded->mountpoint ||
+	    !is_gone(guarded->daemon))
+		return;
+	/* the kernel takes rings apart, which have the device open, behind their process's end */
+	if (mountpoint_id(guarded->mountpoint) == guarded->death.mount.id)
+		connection_abort(guarded->minor, guarded->mountpoint);
+	become_next(guarded);
 }
 
 static void learn_connection(struct guarded *guarded, const char *mountpoint)

@@ -259,7 +259,7 @@ none_left() { [ -z "$(left)" ]; }
 round() {
   local daemon pids=() p
   rm -f "$T/stop"
-  timeout 30 "$RYEFS" "$T/work" "$mnt" 2>/dev/null || return 1
+  timeout 30 "$RYEFS" "$T/work" "$mnt" 2>"$T/said" || { echo "# it is not mounted: $(tail -n 1 "$T/said")"; return 1; }
   daemon=$(timeout 10 cat "$mnt/.ryefs/stats.json" | sed 's/.*"pid":\([0-9]*\).*/\1/')
   writer 1 & pids+=($!)
   writer 2 & pids+=($!)
@@ -278,8 +278,8 @@ round() {
   wait "${pids[@]}"
   timeout 15 ls "$mnt" >/dev/null 2>&1
   [ $? -ne 124 ] || return 1
-  timeout 20 "$RYEFS" umount "$mnt" >/dev/null 2>&1 || return 1
-  gone && until_true none_of_ours && [ -z "$(ls -A "$mnt")" ]
+  timeout 20 "$RYEFS" umount "$mnt" >/dev/null 2>&1 || { echo "# it is not unmounted"; return 1; }
+  gone && until_true none_of_ours && [ -z "$(ls -A "$mnt")" ] || { echo "# left: $(ours) $(ls -A "$mnt")"; return 1; }
 }
 failed=0
 for _ in $(seq "$rounds"); do
