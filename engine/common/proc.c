@@ -110,6 +110,18 @@ int proc_stat(pid_t pid, struct proc_stat *ret)
 	return proc_stat_read(fd, ret);
 }
 
+uint64_t proc_turns(pid_t tid)
+{
+	char path[40], text[80];
+	const char *turns;
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)tid);
+	if (proc_read_file(AT_FDCWD, path, text, sizeof(text)) < 0)
+		return 0;
+	turns = strrchr(text, ' ');
+	return turns ? strtoull(turns + 1, NULL, 10) : 0;
+}
+
 uint64_t proc_start(pid_t pid)
 {
 	struct proc_stat stat;

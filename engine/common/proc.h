@@ -27,6 +27,8 @@ struct proc_stat {
 };
 
 int proc_stat(pid_t pid, struct proc_stat *ret); /* 0 or -errno */
+/* How often that thread was given a processor; 0: it is gone, or the kernel does not count. */
+uint64_t proc_turns(pid_t tid);
 /* The look failed for want of a descriptor or of memory: the process may be there. */
 bool proc_is_short(int r);
 uint64_t proc_start(pid_t pid); /* 0: no such process, or one that is over */

@@ -23,8 +23,10 @@ struct parking;
 /* Ms after which the WRITE of a cancelled run is answered, even if the run has not ended. */
 #define TALK_CANCEL_MS 120
 
-/* The kernel has applied a WRITE's answer, and the size in it, after this long. */
+/* The kernel applies an answer, and the size in it, on the thread that asked: after this long, once that
+ * thread has had a processor, for which a busy machine has it wait. */
 #define TALK_SETTLE_MS 5
+#define TALK_SETTLE_MOST_MS 1000
 
 struct talk_target {
 	enum rye_verb verb;

@@ -171,6 +171,17 @@ struct talk_run {
 };
 
 /* The WRITE in progress. */
+/* Threads that have an answer of which the next one depends on being applied. */
+#define SETTLING_MOST 8
+struct talk_settling {
+	struct talk_settling_thread {
+		pid_t tid;
+		uint64_t turns; /* proc_turns before the answer */
+	} threads[SETTLING_MOST]; /* of more, the first ones */
+	unsigned n;
+	int64_t end_ns; /* then they count as ended */
+};
+
 struct writing {
 	enum writing_state state;
 	struct park *park; /* due: when a state ends that has a time; NULL: none */
@@ -217,6 +228,7 @@ struct talk {
 		struct node_answer *answer;
 	} here;
 	struct park *readers;
+	struct talk_settling settling;
 	struct caller *speaker; /* the last writer, a reference, or NULL */
 	size_t expect; /* where the writer goes on */
 	size_t told; /* size the kernel knows */

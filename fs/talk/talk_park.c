@@ -112,25 +112,60 @@ static bool may_read(const struct talk *talk, const struct park *park, bool last
 	return !park->held && (last || !talk_waits(talk)) && talk->invals == 0;
 }
 
-/* last: nothing but the write's own answer is waited for. True: a GETATTR was among them. */
-static bool release_readers(struct talk *talk, struct outbox *out, bool last)
+/* ---- what an answer waits for after another one ---- */
+
+/* Lock held, as by all of these. */
+static void settling_begin(struct talk_settling *settling)
+{
+	settling->n = 0;
+	settling->end_ns = clock_ns() + TALK_SETTLE_MOST_MS * NS_PER_MS;
+}
+
+/* Before its answer is sent: until then it sleeps. */
+static void settling_add(struct talk_settling *settling, pid_t tid)
+{
+	if (settling->n < SETTLING_MOST)
+		settling->threads[settling->n++] =
+			(struct talk_settling_thread){ tid, proc_turns(tid) };
+}
+
+static bool settling_goes_on(const struct talk_settling *settling, int64_t now)
+{
+	for (unsigned i = 0; i < settling->n && now < settling->end_ns; i++) {
+		uint64_t turns = settling->threads[i].turns;
+
+		if (turns && turns == proc_turns(settling->threads[i].tid))
+			return true;
+	}
+	return false;
+}
+
+/* It waits on. False: it need not, or the mount goes. */
+static bool park_settles(struct talk *talk, struct park *park, int64_t now)
+{
+	return now < park->due_ns || (settling_goes_on(&talk->settling, now) &&
+				      park_until(park, now + TALK_SETTLE_MS * NS_PER_MS));
+}
+
+/* last: nothing but the write's own answer is waited for; told: those of a GETATTR among them, or NULL. */
+static void release_readers(struct talk *talk, struct outbox *out, bool last,
+			    struct talk_settling *told)
 {
 	struct park **link = &talk->readers;
-	bool attrs = false;
 
 	while (*link) {
 		struct park *park = *link;
 
 		if (may_read(talk, park, last)) {
 			*link = park->next;
-			attrs |= park->type == PARK_GETATTR;
+			if (told && park->type == PARK_GETATTR)
+				settling_add(told, park->parked.tid);
 			talk_park_fill(talk, park);
 			outbox_answer(out, park);
 		} else {
 			link = &park->next;
 		}
 	}
-	return attrs;
 }
 
 /*
@@ -144,8 +179,11 @@ static bool readers_go_first(struct talk *talk, struct outbox *out)
 {
 	struct writing *w = &talk->w;
 
-	if (w->late || !release_readers(talk, out, !talk->behind) ||
-	    !park_until(w->park, clock_ns() + TALK_SETTLE_MS * NS_PER_MS))
+	if (w->late)
+		return false;
+	settling_begin(&talk->settling);
+	release_readers(talk, out, !talk->behind, &talk->settling);
+	if (!talk->settling.n || !park_until(w->park, clock_ns() + TALK_SETTLE_MS * NS_PER_MS))
 		return false;
 	writing_go(w, WRITING_READERS);
 	return true;
@@ -155,6 +193,10 @@ static void answer_write(struct talk *talk, struct outbox *out)
 {
 	int64_t due = clock_ns() + TALK_SETTLE_MS * NS_PER_MS;
 
+	if (talk->readers && !talk->behind) {
+		settling_begin(&talk->settling);
+		settling_add(&talk->settling, talk->w.park->parked.tid);
+	}
 	outbox_answer(out, talk->w.park);
 	writing_go(&talk->w, WRITING_TOLD);
 	talk_writing_done(talk);
@@ -169,8 +211,8 @@ void talk_settle(struct talk *talk, struct outbox *out)
 	struct writing *w = &talk->w;
 
 	if ((w->state != WRITING_DROPS && w->state != WRITING_LAST) || talk->invals > 0)
-		release_readers(talk, out, false);
-	else if (w->state == WRITING_LAST ? clock_ns() >= w->park->due_ns :
+		release_readers(talk, out, false, NULL);
+	else if (w->state == WRITING_LAST ? !park_settles(talk, w->park, clock_ns()) :
 					    !readers_go_first(talk, out))
 		answer_write(talk, out);
 }
@@ -203,7 +245,7 @@ static void look_at_readers(struct talk *talk, int64_t now, struct outbox *out)
 		struct park *park = *link;
 		bool over = park->parked.ended;
 
-		if (!over && now < park->due_ns) {
+		if (!over && (park->held ? park_settles(talk, park, now) : now < park->due_ns)) {
 			link = &park->next;
 			continue;
 		}
@@ -262,6 +304,7 @@ static void talk_park_abandon(struct talk *talk)
 			outbox_answer(&out, park);
 		}
 		/* one that only let its readers go first does not wait for that either */
+		talk->settling.n = 0;
 		if (talk->w.state == WRITING_LAST)
 			talk->w.park->due_ns = 0;
 		talk_settle(talk, &out);

@@ -428,6 +428,52 @@ static void other_signals(void **state)
 	reap(pid);
 }
 
+/* What was answered first is applied when its thread has a processor, however long that takes: the other answer waits. */
+static void one_after_the_other(void **state)
+{
+	pid_t pid = stopped(SIGCHLD);
+	struct stat base = { 0 };
+	fuse_req_t size = request(), req;
+
+	/* the write makes the file longer: it is answered first */
+	req = put_as(pid);
+	talk_getattr(world.talk, size, true, &base);
+	finish(0, RYE_OK, OK);
+	assert_int_equal(result(req), -8);
+	assert_false(answered(size, 20 * TALK_SETTLE_MS));
+	kill(pid, SIGCONT);
+	assert_true(answered(size, 10 * TALK_SETTLE_MOST_MS));
+	reap(pid);
+	/* it does not: its reader has the size first */
+	pid = stopped(SIGCHLD);
+	talk_stat(world.talk, &base);
+	size = request();
+	size->ctx.pid = pid;
+	req = put(0, "{}\n");
+	talk_getattr(world.talk, size, true, &base);
+	finish(1, RYE_OK, OK);
+	assert_true(answered(size, 0));
+	assert_false(answered(req, 20 * TALK_SETTLE_MS));
+	kill(pid, SIGCONT);
+	assert_true(answered(req, 10 * TALK_SETTLE_MOST_MS));
+	assert_int_equal(result(req), -3);
+	reap(pid);
+}
+
+/* One that has no processor for too long. */
+static void not_for_ever(void **state)
+{
+	pid_t pid = stopped(SIGCHLD);
+	struct stat base = { 0 };
+	fuse_req_t size = request(), req = put_as(pid);
+
+	talk_getattr(world.talk, size, true, &base);
+	finish(0, RYE_OK, OK);
+	assert_int_equal(result(req), -8);
+	assert_true(answered(size, 10 * TALK_SETTLE_MOST_MS));
+	reap(pid);
+}
+
 static void bounded_wait(void **state)
 {
 	struct talk *first;
@@ -526,6 +572,8 @@ int main(void)
 		CASE(cancelled),
 		CASE(cancelled_slowly),
 		CASE(other_signals),
+		CASE(one_after_the_other),
+		CASE(not_for_ever),
 		cmocka_unit_test_teardown(bounded_wait, teardown),
 		cmocka_unit_test_setup(mount_goes, setup),
 		cmocka_unit_test_setup(mount_goes_meanwhile, setup),
