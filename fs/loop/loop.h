@@ -47,7 +47,7 @@ void ring_free(struct ring *ring);
 void loops_stir(struct loops *loops);
 
 /*
- * relay.c: another daemon follows this one on the same connection while this one lives . All of it on the main
+ * relay.c: another daemon follows this one on the same connection while this one lives. All of it on the main
  * thread.
  */
 

@@ -273,7 +273,8 @@ struct relay *relay_open(void)
 
 	if (!relay)
 		return NULL;
-	relay->offered = relay->next = -1;
+	relay->offered = -1;
+	atomic_store(&relay->next, -1);
 	relay->watch = epoll_create1(EPOLL_CLOEXEC);
 	relay->hand = hand_open(-1);
 	if (relay->watch >= 0 && relay->hand)
