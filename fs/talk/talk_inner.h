@@ -170,7 +170,6 @@ struct talk_run {
 	enum rye_code cancel; /* a cancel that came before rye_start had returned; else RYE_OK */
 };
 
-/* The WRITE in progress. */
 /* Threads that have an answer of which the next one depends on being applied. */
 #define SETTLING_MOST 8
 struct talk_settling {
@@ -182,6 +181,7 @@ struct talk_settling {
 	int64_t end_ns; /* then they count as ended */
 };
 
+/* The WRITE in progress. */
 struct writing {
 	enum writing_state state;
 	struct park *park; /* due: when a state ends that has a time; NULL: none */
