@@ -24,7 +24,8 @@
 
 /* How long processes that use a detached mount may go on before their requests get an error. */
 #define GRACE_MS 500
-#define PASSED_MS 500 /* between two looks whether a followed daemon has none inside any more */
+#define PASSED_MS \
+	500 /* between two looks whether a followed daemon has none inside any more, or has died */
 #define LINGER_MS 100 /* between two looks whether the last run has ended */
 #define GOES_MS 500 /* between the end of a mount and that of its connection */
 /* How often the end of the first scan is looked for. */
@@ -239,7 +240,11 @@ static void session_hear(struct session *s)
 /* So often, in ms, the main thread looks about unasked; -1: never. */
 static int session_pace(const struct session *s)
 {
-	return !s->summed_up ? SCAN_POLL_MS : atomic_load(&s->front->passed) ? PASSED_MS : -1;
+	bool others = relay_look(s->front);
+
+	return !s->summed_up				? SCAN_POLL_MS :
+	       others || atomic_load(&s->front->passed) ? PASSED_MS :
+							  -1;
 }
 
 /* Until a signal asks for the end (true), or the mount is gone or all of it that is this daemon's (false). */

@@ -66,6 +66,11 @@ enum relay_heard {
 	RELAY_FAILED, /* … has ended without */
 };
 enum relay_heard relay_hear(struct front *front);
+/*
+ * Daemons before this one that have ended and whose sockets are open still: a thread of theirs waits in a
+ * notification for a lock, whose owner waits for an answer of theirs. They are answered for. Are there any that live?
+ */
+bool relay_look(struct front *front);
 /* No thread reads the device any more; false: one does. */
 bool relay_stop(struct relay *relay, struct loops *loops);
 /* The next one begins. False: it has ended meanwhile. */

@@ -18,6 +18,7 @@
 #include "loop/loop_inner.h"
 
 #include "core/node.h"
+#include "proc.h"
 #include "scope.h"
 
 #include <errno.h>
@@ -27,7 +28,6 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 
 /* So many daemons before this one: each has processes inside. */
 #define RELAY_MOST 16
@@ -47,6 +47,7 @@
 
 struct relay_link {
 	int socket;
+	pid_t pid; /* that daemon's */
 	uint16_t epoch;
 	_Atomic bool gone;
 	struct hand *hand;
@@ -194,10 +195,17 @@ static void relay_watch(struct relay *relay, int socket, void *what, uint32_t ev
 static bool link_take(struct relay *relay, int socket, uint16_t epoch, int hand)
 {
 	const struct timeval patience = { .tv_sec = RELAY_PATIENCE_S };
+	struct ucred who = { 0 };
+	socklen_t len = sizeof(who);
 	unsigned n = atomic_load(&relay->n);
 	struct relay_link *link = &relay->links[n];
 
-	*link = (struct relay_link){ .socket = socket, .epoch = epoch, .hand = hand_open(hand) };
+	/* of the process that has made it */
+	getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &len);
+	*link = (struct relay_link){ .socket = socket,
+				     .pid = who.pid,
+				     .epoch = epoch,
+				     .hand = hand_open(hand) };
 	atomic_store(&relay->n, n + 1);
 	setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	return link->hand;
@@ -362,6 +370,33 @@ static enum relay_heard offered_heard(struct relay *relay)
 	return RELAY_FAILED;
 }
 
+static void link_end(struct front *front, struct relay_link *link)
+{
+	atomic_store(&link->gone, true);
+	epoll_ctl(front->relay->watch, EPOLL_CTL_DEL, link->socket, NULL);
+	hand_refuse(link->hand, fuse_session_fd(front->session));
+}
+
+bool relay_look(struct front *front)
+{
+	struct relay *relay = front->relay;
+	unsigned n = relay ? atomic_load(&relay->n) : 0;
+	struct proc_stat stat;
+	bool lives = false;
+
+	for (unsigned i = 0; i < n; i++) {
+		struct relay_link *link = &relay->links[i];
+
+		if (atomic_load(&link->gone))
+			continue;
+		if (link->pid > 0 && !proc_stat(link->pid, &stat) && stat.state == 'Z')
+			link_end(front, link);
+		else
+			lives = true;
+	}
+	return lives;
+}
+
 enum relay_heard relay_hear(struct front *front)
 {
 	struct relay *relay = front->relay;
@@ -373,9 +408,7 @@ enum relay_heard relay_hear(struct front *front)
 	link = event.data.ptr;
 	if (!link)
 		return offered_heard(relay);
-	atomic_store(&link->gone, true);
-	epoll_ctl(relay->watch, EPOLL_CTL_DEL, link->socket, NULL);
-	hand_refuse(link->hand, fuse_session_fd(front->session));
+	link_end(front, link);
 	return RELAY_NOTHING;
 }
 

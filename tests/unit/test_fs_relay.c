@@ -11,8 +11,11 @@
 
 #include <errno.h>
 #include <linux/fuse.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Of the daemons in their order: the first one's ids are bare addresses. */
@@ -220,6 +223,60 @@ static void what_one_had_in_hand_is_answered(void **state)
 	daemon_ends(&two);
 }
 
+static void *stays(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+/* A daemon that is over but for a thread, as one that waits in a notification is, and that has its sockets. */
+static void cannot_end(struct front *front, const int tells[2], const int hears[2])
+{
+	pthread_t thread;
+	int fd = relay_offer(front);
+
+	if (fd < 0 || pthread_create(&thread, NULL, stays, NULL) ||
+	    write(tells[1], &fd, sizeof(fd)) != sizeof(fd) || read(hears[0], &fd, 1) != 1)
+		_exit(1);
+	close(fd);
+	syscall(SYS_exit, 0);
+}
+
+static void one_that_cannot_end(void **state)
+{
+	int tells[2], hears[2], fd, there;
+	struct front one, two;
+	pid_t pid;
+
+	(void)state;
+	daemon_make(&one);
+	assert_int_equal(pipe(tells) | pipe(hears), 0);
+	pid = fork();
+	if (pid == 0)
+		cannot_end(&one, tells, hears);
+	assert_int_equal(read(tells[0], &there, sizeof(there)), sizeof(there));
+	fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	daemon_make(&two);
+	close(relay_follow(&two, (int)syscall(SYS_pidfd_getfd, fd, there, 0)));
+	assert_false(reads(&two, FUSE_READ, NODE_OF(0), 90, 80));
+	assert_true(relay_look(&two));
+	assert_int_equal(answered(90), 0);
+	assert_int_equal(write(hears[1], "", 1), 1);
+	for (int i = 0; i < 5000 && relay_look(&two); i++)
+		usleep(1000);
+	assert_int_equal(answered(90), EIO);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	for (int i = 0; i < 2; i++) {
+		close(tells[i]);
+		close(hears[i]);
+	}
+	close(fd);
+	daemon_ends(&two);
+	daemon_ends(&one);
+}
+
 static void one_that_never_begins(void **state)
 {
 	struct front one, two;
@@ -278,6 +335,7 @@ int main(void)
 						one_tear_down),
 		cmocka_unit_test_setup_teardown(what_one_had_in_hand_is_answered, one_set_up,
 						one_tear_down),
+		cmocka_unit_test_setup_teardown(one_that_cannot_end, one_set_up, one_tear_down),
 		cmocka_unit_test_setup_teardown(one_that_never_begins, one_set_up, one_tear_down),
 		cmocka_unit_test_setup_teardown(a_hand_is_full, one_set_up, one_tear_down),
 	};
