@@ -21,6 +21,7 @@
 /* Files in .ai/state/remotes/NAME: */
 #define PUSH_DOC "pushed.json" /* {manifest, number, files, bytes} */
 #define PUSH_MARK "pushing" /* there while one is under way */
+#define PUSH_SENT "manifest.sent" /* whose answer may not have come */
 #define PUSH_LOCK "push.lock"
 #define PUSH_DOC_MAX 4096
 
@@ -43,19 +44,27 @@ struct push {
 	int64_t number; /* afterwards */
 };
 
-/* The last push's, if it is what the remote has. */
-static void recall(struct push *push)
+static void recall_one(struct push *push, const char *name)
 {
 	auto_blob struct rye_blob *text = NULL;
 	struct manifest *last;
 
-	if (!push->head.number || io_read_at(push->dir, PUSH_LAST, MANIFEST_MAX, &text) ||
+	if (push->last || io_read_at(push->dir, name, MANIFEST_MAX, &text) ||
 	    manifest_parse(text, &last, NULL))
 		return;
 	if (digest_is(&last->name, &push->head.manifest))
 		push->last = last;
 	else
 		manifest_free(last);
+}
+
+/* The last push's, if it is what the remote has; or that of one that was cut off when it had that already. */
+static void recall(struct push *push)
+{
+	if (!push->head.number)
+		return;
+	recall_one(push, PUSH_LAST);
+	recall_one(push, PUSH_SENT);
 }
 
 /* On the belt that sends. */
@@ -95,6 +104,10 @@ static int send_manifest(struct push *push, struct rye_err *err)
 	r = manifest_shrink(push->last ? push->last->text : NULL, manifest->text, &bytes, err);
 	if (!r && (bytes.failed || text.failed))
 		r = memory_fail(err);
+	if (!r && (!push->last || !digest_is(&push->last->name, &manifest->name)))
+		io_remember_at(push->dir, PUSH_SENT,
+			       (struct rye_span){ manifest->text->data, manifest->text->len },
+			       0600);
 	if (!r)
 		r = push_bytes(push->conn, FRAME_MANIFEST, stream, buf_span(&bytes), err);
 	if (!r)

@@ -107,6 +107,16 @@ like 'then one is made again' "$(rye remote push gpu)" '^gpu: .* at number'
 is 'and there is nothing to do' "$(of .sent "$(push)")" 0
 is 'what lies there is what is here' "$(rye remote diff gpu)" ''
 
+# --- cut off when the head had moved, and nothing of it was kept here ---
+state=.ai/state/remotes/gpu
+cp "$state/manifest" "$T/manifest"
+echo more >src/more.txt
+push >/dev/null
+cp "$T/manifest" "$state/manifest"
+is 'the next one knows it for its own' "$(of .sent "$(push)")" 0
+rm src/more.txt
+push >/dev/null
+
 # --- what was lost there ---
 index() { python3 -c 'import sqlite3, sys
 with sqlite3.connect(sys.argv[1]) as db: print(db.execute(sys.argv[2]).rowcount)' "$NODE/store/index.db" "$1"; }
