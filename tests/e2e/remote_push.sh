@@ -30,6 +30,7 @@ plant=PLANTED-$$-$RANDOM
 for f in .env src/.env.local src/a.secret .ai/state/x/y .ai/config/keys/signing/private_key.pem; do echo "$plant" >"$f"; done
 printf -- '-----BEGIN OPENSSH PRIVATE KEY-----\n%s\n' "$plant" >src/id
 push() { rye remote push --json gpu; }
+room=$((1000 + 13 * ${RYE_ROUNDS:-6})) # MB: each of those that are cut off may be done
 of() { jq -r "$1" <<<"$2"; }
 
 first=$(push)
@@ -153,7 +154,7 @@ second() { (cd "$T/other" && export USER_SPACE=$T/second && rye "$@"); }
 mkdir "$T/second"
 second keygen >/dev/null
 second remote add --yes gpu "command:$T/bin/way" demo >/dev/null
-rye node admit --dir "$NODE" "$(ls "$NODE/asked" | sed 's/[.]pem$//' | head -n 1)" bytes=1G >/dev/null
+rye node admit --dir "$NODE" "$(ls "$NODE/asked" | sed 's/[.]pem$//' | head -n 1)" "bytes=${room}M" >/dev/null
 rm -rf "$T/other/.ai/state/remotes" "$T/other/src/big.bin"
 like "knows nothing of this one's name" "$(second remote diff --json gpu)" '"number":0'
 files=$(second remote push --json gpu)
@@ -165,7 +166,7 @@ rye node admit --dir "$NODE" "$FP" bytes=20M >/dev/null
 head -c 20000000 /dev/urandom >src/more.bin
 rye node init "$NODE" keep_new=0s keep_gone=0s >/dev/null
 like 'more than the owner allows' "$(rye remote push gpu)" '^ryefs remote: [0-9.]+ of 20 MB of yours on gpu are used; ryefs remote gc gpu would free [0-9.]+'
-rye node admit --dir "$NODE" "$FP" bytes=1G >/dev/null
+rye node admit --dir "$NODE" "$FP" "bytes=${room}M" >/dev/null
 like 'until it is allowed' "$(rye remote push gpu)" 'at number [0-9]+'
 
 # --- 12, 6, 4: what no push of late needs goes; of this principal alone, and nothing in a dry run ---
@@ -195,7 +196,7 @@ is 'that of both is there' "$(rye remote diff gpu)$(second remote diff gpu)" ''
 
 # --- 12: beside runs and pushes what is dead goes, RYE_DEAD_MB of it, and nothing that is needed, for RYE_GC_S ---
 dead_mb=${RYE_DEAD_MB:-30}
-rye node admit --dir "$NODE" "$FP" "bytes=$((dead_mb + 1000))M" >/dev/null
+rye node admit --dir "$NODE" "$FP" "bytes=$((dead_mb + room))M" >/dev/null
 rye node init "$NODE" keep_new=1h keep_gone=0s >/dev/null
 mkdir -p .ai/tools/own
 cat >.ai/tools/own/turn.yaml <<'Y'
