@@ -76,7 +76,7 @@
 /*
  * ROW(capability, what it opens to the tool that requires it: bits of plan/plan.c). Beside these there are
  * rye.*, for calls, and net.*, of which every name opens the network. A capability that opens nothing is
- * read by what calls tools. MANAGE: no pattern names it.
+ * read by what calls tools. OPENS_KEYS: no pattern names it.
  */
 #define CAPABILITIES(ROW)                               \
 	ROW("fs.read", 0)                               \

@@ -57,16 +57,23 @@ bool registry_terminal(const char *status)
 	return false;
 }
 
+/* Nearly always: one question in place of eleven refusals. */
+static bool has_later_columns(struct db *db)
+{
+	auto_buf struct rye_buf sql = RYE_BUF_INIT;
+
+	for (size_t i = 0; i < ARRAY_SIZE(later_columns); i++)
+		buf_addf(&sql, "%s%.*s", i ? ", " : "SELECT ", (int)strcspn(later_columns[i], " "),
+			 later_columns[i]);
+	buf_adds(&sql, " FROM threads LIMIT 0");
+	return !sql.failed && sqlite3_exec(db->handle, sql.data, NULL, NULL, NULL) == SQLITE_OK;
+}
+
 static void add_missing(struct db *db)
 {
-	static const char all[] =
-		"SELECT turns, input_tokens, output_tokens, spend, spawn_count, pid, model,"
-		" continuation_of, continuation_thread_id, chain_root_id, tool_id"
-		" FROM threads LIMIT 0";
 	char sql[128];
 
-	/* nearly always: one question in place of eleven refusals */
-	if (sqlite3_exec(db->handle, all, NULL, NULL, NULL) == SQLITE_OK)
+	if (has_later_columns(db))
 		return;
 	/* "duplicate column name" is the usual answer and exactly what is wanted. */
 	for (size_t i = 0; i < ARRAY_SIZE(later_columns); i++) {
